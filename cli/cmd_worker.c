@@ -92,8 +92,8 @@ static int run(const itg_cli_args *args)
                             .threads = (int)values[ITG_CLI_OPT_THREADS].integer,
                             .lease = values[ITG_CLI_OPT_LEASE].number,
                             .idle = values[ITG_CLI_OPT_IDLE].number};
-    itg_status status = itg_remote_parse(args->arguments[0], getenv(ITG_CLI_REDIS_PASSWORD),
-                                         &o.address, &err);
+    itg_status status =
+        itg_remote_parse(args->arguments[0], getenv(ITG_CLI_REDIS_PASSWORD), &o.address, &err);
     if (status != ITG_OK) return itg_cli_fail_usage(args->command, "%s", err.message);
     if (!(o.lease >= 0.1))
         return itg_cli_fail_usage(args->command, "--lease: expected at least 0.1 seconds");
@@ -119,8 +119,8 @@ const itg_cli_command itg_cli_worker = {
         "NAME. What a search needs is kept on the disk, by its hash. A worker proves first that it "
         "computes the bits that\n"
         "the search's machine does. It executes nothing that the server sends. The password may "
-        "stand in the environment:\n"
-        ITG_CLI_REDIS_PASSWORD ". docs/scale.md: clusters, limits, what happens when machines "
+        "stand in the environment:\n" ITG_CLI_REDIS_PASSWORD
+        ". docs/scale.md: clusters, limits, what happens when machines "
         "fail.",
     .min_arguments = 1,
     .max_arguments = 1,

@@ -88,11 +88,11 @@ itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
 {
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
-    itg_status status = itg_log_prepare(
-        log,
-        "SELECT number, point, feasible, error, seconds, stopped_at, round, samples, digest, worker FROM "
-        "trials WHERE run = ? ORDER BY number",
-        what, &s, err);
+    itg_status status = itg_log_prepare(log,
+                                        "SELECT number, point, feasible, error, seconds, "
+                                        "stopped_at, round, samples, digest, worker FROM "
+                                        "trials WHERE run = ? ORDER BY number",
+                                        what, &s, err);
     if (status == ITG_OK) sqlite3_bind_int64(s, 1, run);
     while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         itg_trial trial;

@@ -242,7 +242,8 @@ static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg
     *choice = own;
     if (own.bits > widest(r)) return status;
     if (status == ITG_OK) status = fit_width(r, l, fit, a, err);
-    if (status == ITG_OK && r->table) *itg_recovered_entry(r->table, l->weight_edge, own.bits) = *choice;
+    if (status == ITG_OK && r->table)
+        *itg_recovered_entry(r->table, l->weight_edge, own.bits) = *choice;
     return status;
 }
 
@@ -339,7 +340,9 @@ itg_status itg_recover_table(const itg_graph *g, const itg_hardware *hw,
                              itg_error *err)
 {
     itg_recovered *t = calloc(1, sizeof *t);
-    if (t) t->choices = calloc((size_t)base->edge_count * ITG_RECOVERED_WIDTHS + 1, sizeof *t->choices);
+    if (t)
+        t->choices =
+            calloc((size_t)base->edge_count * ITG_RECOVERED_WIDTHS + 1, sizeof *t->choices);
     itg_status status = t && t->choices ? itg_strategy_clone(base, &t->s, err)
                                         : itg_fail(err, ITG_NO_MEMORY, "no memory for codes");
     if (status == ITG_OK) {

@@ -75,7 +75,8 @@ static bool take_host(const char *at, const char *end, itg_remote_address *a)
         }
     }
     size_t length = (size_t)(host_end - at), digits = port ? (size_t)(end - port) : 0;
-    if (length == 0 || length >= sizeof a->host || (port && (digits == 0 || digits > 5))) return false;
+    if (length == 0 || length >= sizeof a->host || (port && (digits == 0 || digits > 5)))
+        return false;
     memcpy(a->host, at, length);
     snprintf(a->port, sizeof a->port, "%.*s", port ? (int)digits : 4, port ? port : "6379");
     long number = strtol(a->port, NULL, 10);
@@ -90,15 +91,16 @@ itg_status itg_remote_parse(const char *text, const char *password, itg_remote_a
     size_t scheme = at ? (size_t)(at - text) : 0;
     a.tls = scheme == 6 && memcmp(text, "rediss", 6) == 0;
     if (!at || !(a.tls || (scheme == 5 && memcmp(text, "redis", 5) == 0)))
-        return itg_fail(err, ITG_BAD_ARGUMENT, "the server's address has no redis:// or rediss://: %s",
-                        expected);
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "the server's address has no redis:// or rediss://: %s", expected);
     at += 3;
     const char *slash = strrchr(at, '/');
     if (!slash || !is_name(slash + 1))
-        return itg_fail(err, ITG_BAD_ARGUMENT,
-                        "the server's address has no /NAME of letters, digits, '-', '_', '.' at its "
-                        "end: %s",
-                        expected);
+        return itg_fail(
+            err, ITG_BAD_ARGUMENT,
+            "the server's address has no /NAME of letters, digits, '-', '_', '.' at its "
+            "end: %s",
+            expected);
     if (!take_user(&at, slash, &a) || !take_host(at, slash, &a))
         return itg_fail(err, ITG_BAD_ARGUMENT, "the server's address has no HOST or HOST:PORT: %s",
                         expected);

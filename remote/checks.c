@@ -17,9 +17,8 @@ int32_t itg_checks_worker(itg_checks *c, const char *name)
         if (strcmp(c->workers[i].name, name) == 0) return i;
     if (c->worker_count == c->worker_capacity) {
         int32_t capacity = c->worker_capacity ? 2 * c->worker_capacity : 16;
-        itg_known_worker *grown = capacity <= MOST_WORKERS
-                                      ? realloc(c->workers, sizeof *grown * (size_t)capacity)
-                                      : NULL;
+        itg_known_worker *grown =
+            capacity <= MOST_WORKERS ? realloc(c->workers, sizeof *grown * (size_t)capacity) : NULL;
         if (!grown) return -1;
         c->workers = grown;
         c->worker_capacity = capacity;

@@ -171,8 +171,8 @@ itg_status itg_coordinator_open(const itg_coordinator_options *options, itg_coor
     if (!c) return itg_fail(err, ITG_NO_MEMORY, "no memory for workers");
     c->o = *options;
     c->round = -1;
-    c->evaluator = (itg_search_evaluator){ITG_SEARCH_EVALUATOR_VERSION, c, submit, wait_for_work,
-                                          drop};
+    c->evaluator =
+        (itg_search_evaluator){ITG_SEARCH_EVALUATOR_VERSION, c, submit, wait_for_work, drop};
     itg_status status = draw(random, err);
     if (status == ITG_OK) {
         char *hex = itg_hex_text(random, sizeof random);

@@ -7,8 +7,9 @@
 
 #define ITG_COORDINATOR_TICK_S 1.0 /* how often it looks for what was lost */
 #define ITG_COORDINATOR_ALIVE_S 60 /* a search that is silent for so long counts as dead */
-#define ITG_COORDINATOR_SECOND_S 30 /* and 20 times what the first worker took: the second has so long */
-#define ITG_MOST_FAILURES 3         /* workers that may fail at one trial */
+#define ITG_COORDINATOR_SECOND_S                                                                   \
+    30                      /* and 20 times what the first worker took: the second has so long */
+#define ITG_MOST_FAILURES 3 /* workers that may fail at one trial */
 
 typedef enum itg_sent_state {
     ITG_SENT_FIRST,  /* out, for any worker */
@@ -19,7 +20,7 @@ typedef enum itg_sent_state {
 /* A trial that is out. */
 typedef struct itg_sent {
     itg_work *work;
-    int64_t number; /* counts what was submitted */
+    int64_t number;        /* counts what was submitted */
     char *request, *reply; /* reply: the first worker's */
     char id[48];           /* in the stream; "": not sent, or lost */
     itg_sent_state state;

@@ -114,8 +114,8 @@ static itg_status take_first(itg_coordinator *c, itg_sent *s, int32_t worker,
                              const redisReply *reply, double seconds, itg_error *err)
 {
     itg_error why = {0};
-    itg_status status = itg_work_accept(s->work, reply->str, reply->len, name_of(c, worker),
-                                        seconds, &why);
+    itg_status status =
+        itg_work_accept(s->work, reply->str, reply->len, name_of(c, worker), seconds, &why);
     if (status != ITG_OK) {
         c->checks.workers[worker].refused = true;
         itg_coordinator_note(c, "worker %s is refused: %s", name_of(c, worker), why.message);
@@ -186,8 +186,8 @@ static void take_hello(itg_coordinator *c, int32_t worker, const redisReply *fie
         return;
     }
     w->refused = true;
-    itg_coordinator_note(c, "worker %s is refused: it fails the proof, a trial whose result is known",
-                         w->name);
+    itg_coordinator_note(
+        c, "worker %s is refused: it fails the proof, a trial whose result is known", w->name);
 }
 
 /* It could not compute the trial, or will not work for this search. */
@@ -200,8 +200,9 @@ static itg_status take_failure(itg_coordinator *c, int32_t worker, const redisRe
     for (size_t i = 0; itg_reply_is_text(y) && i < y->len && i + 1 < sizeof why; i++)
         why[i] = (unsigned char)y->str[i] < 0x20 ? '?' : y->str[i];
     if (refused) c->checks.workers[worker].refused = true;
-    itg_coordinator_note(c, refused ? "worker %s does not work for this search: %s"
-                                    : "worker %s could not compute a trial: %s",
+    itg_coordinator_note(c,
+                         refused ? "worker %s does not work for this search: %s"
+                                 : "worker %s could not compute a trial: %s",
                          name_of(c, worker), why);
     if (!itg_reply_number(itg_reply_field(fields, "n"), c->count - 1, &number)) return ITG_OK;
     itg_sent *s = find(c, number);
@@ -246,8 +247,8 @@ itg_status itg_coordinator_take(itg_coordinator *c, int wait_ms, bool *more, itg
         itg_link_put(c->link, "XREAD COUNT %d BLOCK %d STREAMS %s:results:%s 0", AT_ONCE, wait_ms,
                      c->o.address.name, c->session);
     else
-        itg_link_put(c->link, "XREAD COUNT %d STREAMS %s:results:%s 0", AT_ONCE,
-                     c->o.address.name, c->session);
+        itg_link_put(c->link, "XREAD COUNT %d STREAMS %s:results:%s 0", AT_ONCE, c->o.address.name,
+                     c->session);
     itg_status status = itg_link_get(c->link, wait_ms, &reply, err);
     if (status != ITG_OK) return status;
     const redisReply *entries = itg_reply_at(itg_reply_at(reply, 0), 1);

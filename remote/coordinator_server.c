@@ -34,8 +34,8 @@ void itg_coordinator_lose(itg_coordinator *c)
 static itg_status make_group(itg_coordinator *c, itg_error *err)
 {
     itg_error why = {0};
-    itg_status status = itg_link_do(c->link, &why, "XGROUP CREATE %s:jobs workers 0 MKSTREAM",
-                                    c->o.address.name);
+    itg_status status =
+        itg_link_do(c->link, &why, "XGROUP CREATE %s:jobs workers 0 MKSTREAM", c->o.address.name);
     if (status == ITG_OK || strstr(why.message, "BUSYGROUP")) return ITG_OK;
     return itg_fail(err, status, "%s", why.message);
 }
@@ -58,8 +58,7 @@ static itg_status send_files(itg_coordinator *c, itg_error *err)
 itg_status itg_coordinator_restore(itg_coordinator *c, itg_error *err)
 {
     if (c->link && c->restored) return ITG_OK;
-    itg_status status =
-        c->link ? ITG_OK : itg_link_open(&c->o.address, &c->o.hooks, &c->link, err);
+    itg_status status = c->link ? ITG_OK : itg_link_open(&c->o.address, &c->o.hooks, &c->link, err);
     if (status == ITG_OK) status = make_group(c, err);
     if (status == ITG_OK) status = show_life(c, err);
     if (status == ITG_OK && c->share) status = send_files(c, err);
@@ -91,10 +90,9 @@ itg_status itg_coordinator_send_to(itg_coordinator *c, itg_sent *s, int32_t work
 {
     char hex[65], key[ITG_REMOTE_NAME + ITG_WORKER_NAME + 16];
     snprintf(key, sizeof key, "%s:direct:%s", c->o.address.name, c->checks.workers[worker].name);
-    itg_status status = itg_link_do(
-        c->link, err, "RPUSH %s %s %lld %s %lld %b", key, c->session, (long long)s->number,
-        itg_sha256_hex(c->about.hash, hex), (long long)c->about.bytes, s->request,
-        strlen(s->request));
+    itg_status status = itg_link_do(c->link, err, "RPUSH %s %s %lld %s %lld %b", key, c->session,
+                                    (long long)s->number, itg_sha256_hex(c->about.hash, hex),
+                                    (long long)c->about.bytes, s->request, strlen(s->request));
     if (status == ITG_OK)
         status = itg_link_do(c->link, err, "EXPIRE %s %d", key, ITG_COORDINATOR_ALIVE_S);
     if (status != ITG_OK) return status;
@@ -107,8 +105,7 @@ static itg_status lives(itg_coordinator *c, int32_t worker, bool *out, itg_error
 {
     redisReply *reply = NULL;
     int64_t there = 0;
-    itg_link_put(c->link, "EXISTS %s:worker:%s", c->o.address.name,
-                 c->checks.workers[worker].name);
+    itg_link_put(c->link, "EXISTS %s:worker:%s", c->o.address.name, c->checks.workers[worker].name);
     itg_status status = itg_link_get(c->link, 0, &reply, err);
     if (status != ITG_OK) return status;
     *out = itg_reply_number(reply, 1, &there) && there == 1;

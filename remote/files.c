@@ -99,10 +99,10 @@ static itg_status send_source(itg_link *link, const char *key, const itg_remote_
     int64_t index = 0, n = 0, total = 0;
     char *buffer = malloc((size_t)ITG_CHUNK_BYTES);
     int file = open(f->source, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    itg_status status =
-        file < 0  ? fail_errno(err, f->source, "open")
-        : !buffer ? itg_fail(err, ITG_NO_MEMORY, "%s: no memory to read it", f->source)
-                  : ITG_OK;
+    itg_status status = file < 0 ? fail_errno(err, f->source, "open")
+                        : !buffer
+                            ? itg_fail(err, ITG_NO_MEMORY, "%s: no memory to read it", f->source)
+                            : ITG_OK;
     while (status == ITG_OK && (n = read_chunk(file, buffer, ITG_CHUNK_BYTES)) > 0) {
         status = send_chunk(link, key, index++, buffer, n, err);
         total += n;
@@ -161,9 +161,9 @@ static int64_t look_around(const itg_file_cache *cache, char oldest[65])
         char *path = is_ours(d->d_name) ? path_in(cache, d->d_name) : NULL;
         if (path && stat(path, &about) == 0 && S_ISREG(about.st_mode)) {
             sum += about.st_size;
-            bool older = about.st_mtim.tv_sec < first.tv_sec ||
-                         (about.st_mtim.tv_sec == first.tv_sec &&
-                          about.st_mtim.tv_nsec < first.tv_nsec);
+            bool older =
+                about.st_mtim.tv_sec < first.tv_sec ||
+                (about.st_mtim.tv_sec == first.tv_sec && about.st_mtim.tv_nsec < first.tv_nsec);
             if (!*oldest || older) {
                 first = about.st_mtim;
                 snprintf(oldest, 65, "%.64s", d->d_name);
@@ -219,8 +219,9 @@ static itg_status receive(itg_link *link, const char *name, const char *hex, int
         status = itg_link_get(link, 0, &chunk, err);
         if (status != ITG_OK) break;
         if (!itg_reply_is_text(chunk) || chunk->len != (size_t)expected)
-            status = itg_fail(err, ITG_IO, "file %.16s...: the server does not have chunk %lld of it",
-                              hex, (long long)i);
+            status =
+                itg_fail(err, ITG_IO, "file %.16s...: the server does not have chunk %lld of it",
+                         hex, (long long)i);
         if (status == ITG_OK) {
             itg_sha256_update(&sha, chunk->str, chunk->len);
             status = write_all(file, path, chunk->str, chunk->len, err);

@@ -4,7 +4,7 @@
 #include "remote/link.h"
 
 #define ITG_CHUNK_BYTES ((int64_t)1 << 20)
-#define ITG_FILE_SECONDS 3600                /* that a file stays after it was last asked for */
+#define ITG_FILE_SECONDS 3600                  /* that a file stays after it was last asked for */
 #define ITG_MOST_FILE_BYTES (INT64_C(1) << 42) /* 4 TiB */
 
 /* What a search consists of for its workers, itself a file by its hash: one of the parts of

@@ -235,8 +235,7 @@ static itg_status connect_link(itg_link *l, const itg_remote_address *address, i
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *list = NULL;
     int number = 0, rc = getaddrinfo(address->host, address->port, &hints, &list);
-    if (rc != 0)
-        return itg_fail(err, ITG_IO, "server %s: %s", address->host, gai_strerror(rc));
+    if (rc != 0) return itg_fail(err, ITG_IO, "server %s: %s", address->host, gai_strerror(rc));
     bool connected = false;
     for (const struct addrinfo *a = list; a && !connected; a = a->ai_next)
         connected = connect_to(l, a, &number);
@@ -296,7 +295,7 @@ void itg_link_close(itg_link *l)
 const redisReply *itg_reply_at(const redisReply *list, size_t index)
 {
     return list && list->type == REDIS_REPLY_ARRAY && index < list->elements ? list->element[index]
-                                                                            : NULL;
+                                                                             : NULL;
 }
 
 bool itg_reply_is_text(const redisReply *r)
@@ -313,8 +312,7 @@ bool itg_reply_name(const redisReply *r, char *out, size_t size)
 {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    if (!itg_reply_is_text(r) || r->len == 0 || r->len >= size ||
-        strspn(r->str, allowed) != r->len)
+    if (!itg_reply_is_text(r) || r->len == 0 || r->len >= size || strspn(r->str, allowed) != r->len)
         return false;
     memcpy(out, r->str, r->len + 1);
     return true;

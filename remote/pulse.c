@@ -31,14 +31,13 @@ static itg_status beat(itg_pulse *p, itg_error *err)
     pthread_mutex_lock(&p->lock);
     snprintf(id, sizeof id, "%s", p->id);
     pthread_mutex_unlock(&p->lock);
-    itg_status status =
-        p->link ? ITG_OK : itg_link_open(&o->address, &o->hooks, &p->link, err);
+    itg_status status = p->link ? ITG_OK : itg_link_open(&o->address, &o->hooks, &p->link, err);
     if (status == ITG_OK)
         status = itg_link_do(p->link, err, "SET %s:worker:%s 1 PX %lld", o->address.name, o->name,
                              (long long)(o->lease * 3000) + 1);
     if (status == ITG_OK && *id)
-        status = itg_link_do(p->link, err, "XCLAIM %s:jobs workers %s 0 %s JUSTID",
-                             o->address.name, o->name, id);
+        status = itg_link_do(p->link, err, "XCLAIM %s:jobs workers %s 0 %s JUSTID", o->address.name,
+                             o->name, id);
     return status;
 }
 

@@ -25,8 +25,8 @@ itg_status itg_remote_parse(const char *text, const char *password, itg_remote_a
 
 typedef struct itg_remote_hooks {
     void *context;
-    double (*clock)(void *context); /* seconds; called by any thread */
-    bool (*stops)(void *context);   /* the user wants an end */
+    double (*clock)(void *context);                /* seconds; called by any thread */
+    bool (*stops)(void *context);                  /* the user wants an end */
     void (*note)(void *context, const char *text); /* a sentence for people */
 } itg_remote_hooks;
 

@@ -24,8 +24,8 @@ static void remove_tree(const char *path, int depth)
 {
     DIR *folder = depth < MOST_DEPTH ? opendir(path) : NULL;
     for (const struct dirent *d; folder && (d = readdir(folder));) {
-        char *inside = strcmp(d->d_name, ".") && strcmp(d->d_name, "..") ? join(path, d->d_name)
-                                                                         : NULL;
+        char *inside =
+            strcmp(d->d_name, ".") && strcmp(d->d_name, "..") ? join(path, d->d_name) : NULL;
         if (inside && unlink(inside) != 0) remove_tree(inside, depth + 1);
         free(inside);
     }
@@ -144,8 +144,8 @@ static itg_status read_parts(const itg_session *s, parts *p, itg_error *err)
 
 /* ---- opening ---- */
 
-static itg_status fetch(const itg_worker_options *o, itg_link *link, itg_session *s,
-                        int64_t bytes, itg_error *err)
+static itg_status fetch(const itg_worker_options *o, itg_link *link, itg_session *s, int64_t bytes,
+                        itg_error *err)
 {
     const itg_file_cache cache = {o->cache_folder, o->cache_bytes};
     char *path = NULL;
@@ -157,8 +157,7 @@ static itg_status fetch(const itg_worker_options *o, itg_link *link, itg_session
     itg_status status = itg_file_fetch(&cache, link, o->address.name, s->hash, bytes, &path, err);
     if (status == ITG_OK)
         status = itg_file_read(path, (size_t)ITG_MOST_DOCUMENT, &text, &length, err);
-    if (status == ITG_OK)
-        status = itg_document_read((const char *)text, length, &s->document, err);
+    if (status == ITG_OK) status = itg_document_read((const char *)text, length, &s->document, err);
     free(text);
     free(path);
     for (int32_t i = 0; i < s->document.count && status == ITG_OK; i++) {
@@ -168,7 +167,8 @@ static itg_status fetch(const itg_worker_options *o, itg_link *link, itg_session
     return status;
 }
 
-/* The model, the float results and the kernels of this machine give what the search's machine got. */
+/* The model, the float results and the kernels of this machine give what the search's machine got.
+ */
 static itg_status prove(const itg_worker_options *o, itg_session *s, itg_error *err)
 {
     unsigned char hash[32];
@@ -178,9 +178,10 @@ static itg_status prove(const itg_worker_options *o, itg_session *s, itg_error *
     itg_sha256_of(s->proof, strlen(s->proof), hash);
     return memcmp(hash, s->document.proof, 32) == 0
                ? ITG_OK
-               : itg_fail(err, ITG_MISMATCH,
-                          "this worker fails the proof: it computes another result of a trial whose "
-                          "result is known");
+               : itg_fail(
+                     err, ITG_MISMATCH,
+                     "this worker fails the proof: it computes another result of a trial whose "
+                     "result is known");
 }
 
 itg_status itg_session_open(const itg_worker_options *o, itg_link *link,

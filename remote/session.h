@@ -9,6 +9,8 @@ typedef struct itg_session {
     itg_model *model;
     itg_scorer *scorer; /* NULL: none is open */
     char *proof;        /* the reply to the probe */
+    char greeted[33];   /* the search that has it; "": none yet */
+    int64_t used;       /* the count of trials when it was last needed */
 } itg_session;
 /* Fetches what the document with this hash names, opens it, and proves itself. ITG_IO: not now.
  * ITG_MISMATCH: this worker cannot work for the search: another version, or another result of the

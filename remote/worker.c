@@ -14,6 +14,8 @@
 #define RESULT_SECONDS 3600
 #define MOST_REQUEST ((size_t)64 << 20)
 
+enum { SESSIONS = 2 };
+
 typedef struct job {
     char id[48]; /* in the stream; "": from the worker's own list */
     char session[33], number[24];
@@ -27,8 +29,8 @@ typedef struct worker {
     const itg_worker_options *o;
     itg_link *link; /* NULL: lost */
     itg_pulse *pulse;
-    itg_session session;
-    char greeted[33]; /* the search that has its hello, for session.hash */
+    itg_session sessions[SESSIONS]; /* open at once, for searches that take turns */
+    int64_t trials;
     double noted, worked;
 } worker;
 
@@ -225,28 +227,35 @@ static itg_status is_wanted(worker *w, const job *j, bool *out, itg_error *err)
 }
 
 /* The search of the trial, opened, and greeted with the proof. */
-static itg_status enter(worker *w, const job *j, itg_error *err)
+static itg_status enter(worker *w, const job *j, itg_session **out, itg_error *err)
 {
     itg_status status = ITG_OK;
-    if (!w->session.scorer || memcmp(w->session.hash, j->document, 32) != 0) {
-        itg_session_close(&w->session);
-        w->greeted[0] = '\0';
-        status = itg_session_open(w->o, w->link, j->document, j->document_bytes, &w->session, err);
+    itg_session *s = w->sessions, *oldest = s;
+    while (s < w->sessions + SESSIONS && !(s->scorer && memcmp(s->hash, j->document, 32) == 0)) {
+        if (s->used < oldest->used) oldest = s;
+        s++;
     }
-    if (status != ITG_OK || strcmp(w->greeted, j->session) == 0) return status;
-    const answer hello = {.kind = "hello", .text = w->session.proof, .job = j};
+    if (s == w->sessions + SESSIONS) {
+        s = oldest;
+        itg_session_close(s);
+        status = itg_session_open(w->o, w->link, j->document, j->document_bytes, s, err);
+    }
+    s->used = ++w->trials;
+    *out = s;
+    if (status != ITG_OK || strcmp(s->greeted, j->session) == 0) return status;
+    const answer hello = {.kind = "hello", .text = s->proof, .job = j};
     status = deliver(w, &hello, err);
-    if (status == ITG_OK) snprintf(w->greeted, sizeof w->greeted, "%s", j->session);
+    if (status == ITG_OK) snprintf(s->greeted, sizeof s->greeted, "%s", j->session);
     return status;
 }
 
-static itg_status compute(worker *w, const job *j, itg_error *err)
+static itg_status compute(worker *w, const job *j, const itg_session *s, itg_error *err)
 {
     char *reply = NULL;
     itg_error why = {0};
     double begun = now(w);
-    itg_status status = itg_scorer_score(w->session.scorer, j->request, j->request_bytes,
-                                         w->o->threads, &reply, &why);
+    itg_status status =
+        itg_scorer_score(s->scorer, j->request, j->request_bytes, w->o->threads, &reply, &why);
     const answer a = {.kind = status == ITG_OK ? "done" : "failed",
                       .text = status == ITG_OK ? reply : why.message,
                       .seconds = now(w) - begun,
@@ -267,9 +276,10 @@ static itg_status work_on(worker *w, const job *j, itg_error *err)
         if (*j->id) forget_entry(w, j->id);
         return ITG_OK;
     }
+    itg_session *session = NULL;
     itg_error why = {0};
-    status = enter(w, j, &why);
-    if (status == ITG_OK) return compute(w, j, err);
+    status = enter(w, j, &session, &why);
+    if (status == ITG_OK) return compute(w, j, session, err);
     if (status == ITG_IO && w->link) {
         /* The server does not have all files yet; the search sends them again. */
         (void)poll(NULL, 0, RETRY_MS);
@@ -322,7 +332,8 @@ itg_status itg_worker_run(const itg_worker_options *o, itg_error *err)
     if (w.link)
         (void)itg_link_do(w.link, NULL, "DEL %s:worker:%s %s:direct:%s", o->address.name, o->name,
                           o->address.name, o->name);
-    itg_session_close(&w.session);
+    for (int i = 0; i < SESSIONS; i++)
+        itg_session_close(&w.sessions[i]);
     itg_link_close(w.link);
     return status;
 }

@@ -59,9 +59,9 @@ static void take_model(itg_json_taker *t, const itg_json_value *root, itg_share_
 
 static void take_head(itg_json_taker *t, itg_share_model *model, head *out)
 {
-    static const char *const keys[] = {"format",  "engine",     "model",    "model_hash",
-                                       "options", "preprocess", "hardware", "quality_floor",
-                                       NULL};
+    static const char *const keys[] = {"format",     "engine",        "model",
+                                       "model_hash", "options",       "preprocess",
+                                       "hardware",   "quality_floor", NULL};
     const itg_json_value *root = itg_json_root(t->json);
     const char *engine = itg_json_take_text(t, root, "engine");
     if (engine && strcmp(engine, itg_engine_version()) != 0) {
@@ -97,8 +97,8 @@ static itg_status open_head(const itg_share_part *parts, int32_t count, itg_shar
     status = t.status;
     *options = (itg_search_options)ITG_SEARCH_OPTIONS_INIT;
     if (status == ITG_OK)
-        status = itg_search_options_from_text(out->options, ITG_SHARE_HEAD ": options", options,
-                                              err);
+        status =
+            itg_search_options_from_text(out->options, ITG_SHARE_HEAD ": options", options, err);
     if (status == ITG_OK) {
         model->options = options->model;
         model->options.version = ITG_MODEL_OPTIONS_VERSION;
@@ -290,10 +290,8 @@ itg_status itg_scorer_open(const itg_model *model, const itg_share_part *parts, 
         free(c);
         return itg_fail(err, ITG_NO_MEMORY, "no memory for a scorer");
     }
-    c->s = (itg_searching){.model = model,
-                           .options = &c->options,
-                           .result = c->result,
-                           .evaluator = {.model = model}};
+    c->s = (itg_searching){
+        .model = model, .options = &c->options, .result = c->result, .evaluator = {.model = model}};
     c->locked = pthread_mutex_init(&c->s.user_lock, NULL) == 0;
     itg_status status = c->locked ? open_head(parts, count, &about, &c->options, &h, &json, err)
                                   : itg_fail(err, ITG_FAILURE, "no lock for a scorer");
@@ -326,8 +324,8 @@ itg_status itg_scorer_score(itg_scorer *c, const char *request, size_t bytes, in
     itg_error why = {0};
     itg_status status = itg_share_read_request(request, bytes, &c->s.objective, &asked, err);
     if (status == ITG_OK) {
-        itg_status scored = itg_search_score_point(&c->s, asked.point, asked.races ? &asked.race : NULL,
-                                                   threads, &score, &why);
+        itg_status scored = itg_search_score_point(
+            &c->s, asked.point, asked.races ? &asked.race : NULL, threads, &score, &why);
         itg_strbuf text = {0};
         if (scored == ITG_OK || scored == ITG_INFEASIBLE || scored == ITG_UNBOUNDED) {
             itg_share_write_reply(scored, &score, why.message, &text);

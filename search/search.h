@@ -57,7 +57,7 @@ typedef struct itg_searching {
 itg_status itg_search_check(itg_searching *s, itg_error *err);
 itg_status itg_search_begin_evaluator(itg_searching *s, int64_t cache_bytes, itg_error *err);
 itg_status itg_search_make_space(itg_searching *s, itg_error *err); /* needs stats */
-void itg_search_deinit(itg_searching *s); /* all but the result */
+void itg_search_deinit(itg_searching *s);                           /* all but the result */
 
 /* search_data.c */
 itg_status itg_search_pick_samples(itg_searching *s, const itg_search_data *data, itg_error *err);

@@ -166,8 +166,8 @@ itg_status itg_work_probe(const itg_work *work, int threads, char **request, cha
     itg_share_write_request(&points->space, point, NULL, &text);
     itg_status status = itg_share_take(&text, &asked, err);
     if (status == ITG_OK) {
-        itg_status scored = itg_search_score_point((void *)(uintptr_t)s, point, NULL, threads,
-                                                   &score, &why);
+        itg_status scored =
+            itg_search_score_point((void *)(uintptr_t)s, point, NULL, threads, &score, &why);
         status = reply_text(scored, &score, &why, reply, err);
     }
     free(point);

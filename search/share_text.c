@@ -210,8 +210,8 @@ void itg_share_write_reply(itg_status status, const itg_score *score, const char
 itg_status itg_share_read_reply(const char *text, size_t bytes, itg_status *status,
                                 itg_score *score, itg_error *why, itg_error *err)
 {
-    static const char *const scored[] = {"status", "score", NULL},
-                            *const refused[] = {"status", "why", NULL};
+    static const char *const scored[] = {"status", "score", NULL}, *const refused[] = {"status",
+                                                                                       "why", NULL};
     itg_json *json = NULL;
     if (bytes > ITG_SHARE_MOST_TEXT)
         return itg_fail(err, ITG_BAD_FILE, "reply: has %zu bytes, expected at most %zu", bytes,

@@ -44,8 +44,8 @@ static int64_t unpack_bins(itg_unpacker *u, int64_t *bins)
     int64_t used = itg_unpack_int(u, 0, BINS, "the number of bins"), sum = 0;
     (void)itg_unpack(u, bins, (size_t)used, sizeof *bins);
     for (int64_t i = 0; i < used && u->status == ITG_OK; i++) {
-        if (bins[i] < 0 || bins[i] > MOST - sum) itg_unpack_refuse(u, "a bin counts %lld",
-                                                                   (long long)bins[i]);
+        if (bins[i] < 0 || bins[i] > MOST - sum)
+            itg_unpack_refuse(u, "a bin counts %lld", (long long)bins[i]);
         sum += u->status == ITG_OK ? bins[i] : 0;
     }
     return sum;
@@ -83,8 +83,8 @@ static void unpack_value(itg_unpacker *u, itg_value_stats *s)
     int64_t sum = unpack_bins(u, s->positive);
     sum += unpack_bins(u, s->negative);
     if (u->status != ITG_OK) return;
-    if (!is_exponent(s->exponent, fmax(fabs(range[0]), fabs(range[1]))) ||
-        !isfinite(s->min) || !isfinite(s->max))
+    if (!is_exponent(s->exponent, fmax(fabs(range[0]), fabs(range[1]))) || !isfinite(s->min) ||
+        !isfinite(s->max))
         itg_unpack_refuse(u, "a histogram of [%g, %g] has exponent %d", range[0], range[1],
                           (int)s->exponent);
     if (sum + s->zeros != s->count)
@@ -104,7 +104,8 @@ void itg_stats_unpack(itg_unpacker *u, int32_t value_count, itg_stats **out)
     }
     stats->value_count = (int32_t)count;
     stats->samples = itg_unpack_int(u, 0, MOST, "the number of samples");
-    stats->kernels = (itg_float_kernels)itg_unpack_int(u, 0, ITG_FLOAT_KERNELS_COUNT - 1, "the kernels");
+    stats->kernels =
+        (itg_float_kernels)itg_unpack_int(u, 0, ITG_FLOAT_KERNELS_COUNT - 1, "the kernels");
     (void)itg_unpack(u, stats->hash, 32, 1);
     (void)itg_unpack(u, stats->data_hash, 32, 1);
     for (int32_t v = 0; v < value_count && u->status == ITG_OK; v++)
@@ -162,7 +163,8 @@ void itg_dataset_unpack(itg_unpacker *u, const char *name, itg_dataset **out)
         parts[i] = unpack_part(u, name, &inputs[i]);
     itg_dataset *joined = u->status == ITG_OK ? parts[0] : NULL;
     if (joined && (count > 1 || *inputs[0]))
-        u->status = itg_data_join(parts, (const char *const *)inputs, (int32_t)count, &joined, u->err);
+        u->status =
+            itg_data_join(parts, (const char *const *)inputs, (int32_t)count, &joined, u->err);
     if (u->status == ITG_OK) *out = joined;
     for (int64_t i = 0; i < count && parts && inputs; i++) {
         if (u->status != ITG_OK) itg_data_close(parts[i]);

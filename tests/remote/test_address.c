@@ -34,12 +34,26 @@ static void addresses_have_parts(void **state)
 
 static void what_is_no_address_is_refused(void **state)
 {
-    static const char *const texts[] = {
-        "",         "machine",        "redis:machine/x",  "http://m/n",     "redis://",
-        "redis://m", "redis://m/",    "redis:///n",       "redis://m/a b",  "redis://m:/n",
-        "redis://m:0/n", "redis://m:65536/n", "redis://m:12x/n", "redis://user@m/n",
-        "redis://:%0@m/n", "redis://:%00@m/n", "redis://:%zz@m/n", "redis://[::1/n",
-        "redis://[::1]x/n", "redis://:%4@m/n"};
+    static const char *const texts[] = {"",
+                                        "machine",
+                                        "redis:machine/x",
+                                        "http://m/n",
+                                        "redis://",
+                                        "redis://m",
+                                        "redis://m/",
+                                        "redis:///n",
+                                        "redis://m/a b",
+                                        "redis://m:/n",
+                                        "redis://m:0/n",
+                                        "redis://m:65536/n",
+                                        "redis://m:12x/n",
+                                        "redis://user@m/n",
+                                        "redis://:%0@m/n",
+                                        "redis://:%00@m/n",
+                                        "redis://:%zz@m/n",
+                                        "redis://[::1/n",
+                                        "redis://[::1]x/n",
+                                        "redis://:%4@m/n"};
     char longer[600];
     itg_remote_address a = {.name = "kept"};
     itg_error err;

@@ -35,7 +35,8 @@ static void open_scorer(other *o, const itg_work *work)
     if (itg_scorer_open(o->n->model, o->share->parts, o->share->count, 1 << 20, &o->scorer, &err))
         fail_msg("%s", err.message);
     assert_int_equal(itg_work_probe(work, 1, &request, &expected, &err), ITG_OK);
-    assert_int_equal(itg_scorer_score(o->scorer, request, strlen(request), 1, &reply, &err), ITG_OK);
+    assert_int_equal(itg_scorer_score(o->scorer, request, strlen(request), 1, &reply, &err),
+                     ITG_OK);
     assert_string_equal(reply, expected);
     itg_free(request);
     itg_free(expected);
@@ -74,7 +75,8 @@ static itg_work *wait_for(void *context)
 static itg_status search(const small_network *n, const itg_search_options *o, other *h,
                          itg_search_result **out, itg_error *err)
 {
-    const itg_search_evaluator evaluator = {ITG_SEARCH_EVALUATOR_VERSION, h, submit, wait_for, NULL};
+    const itg_search_evaluator evaluator = {ITG_SEARCH_EVALUATOR_VERSION, h, submit, wait_for,
+                                            NULL};
     const itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .evaluator = h ? &evaluator : NULL};
     const itg_search_data data = small_network_data(n);
     return itg_search(n->model, n->hw, &n->preprocess, &data, o, &hooks, out, err);
@@ -96,9 +98,9 @@ static void same_trials(const itg_search_result *a, const itg_search_result *b)
         assert_int_equal(x->score.stopped_at, y->score.stopped_at);
         assert_memory_equal(x->score.digest, y->score.digest, 32);
         for (int m = 0; m < ITG_METRIC_COUNT; m++)
-            assert_true(x->score.value[m] == y->score.value[m] ||
-                        (x->score.value[m] != x->score.value[m] &&
-                         y->score.value[m] != y->score.value[m]));
+            assert_true(
+                x->score.value[m] == y->score.value[m] ||
+                (x->score.value[m] != x->score.value[m] && y->score.value[m] != y->score.value[m]));
     }
     assert_int_equal(itg_search_best(a)->index, itg_search_best(b)->index);
 }
@@ -216,14 +218,15 @@ static void refuse_requests(itg_scorer *scorer)
 
 static void refuse_replies(itg_work *work)
 {
-    static const char *const texts[] = {
-        "",
-        "{\"status\":\"ok\"}",
-        "{\"status\":\"fine\"}",
-        "{\"status\":\"infeasible\"}",
-        "{\"status\":\"ok\",\"score\":{\"samples\":-1,\"stopped_at\":0,\"digest\":\"00\",\"values\":{}}}",
-        "{\"status\":\"ok\",\"score\":{\"samples\":1,\"stopped_at\":2,\"digest\":\"\",\"values\":{}}}",
-        "{\"status\":\"infeasible\",\"why\":\"x\",\"score\":{}}"};
+    static const char *const texts[] = {"",
+                                        "{\"status\":\"ok\"}",
+                                        "{\"status\":\"fine\"}",
+                                        "{\"status\":\"infeasible\"}",
+                                        "{\"status\":\"ok\",\"score\":{\"samples\":-1,\"stopped_"
+                                        "at\":0,\"digest\":\"00\",\"values\":{}}}",
+                                        "{\"status\":\"ok\",\"score\":{\"samples\":1,\"stopped_"
+                                        "at\":2,\"digest\":\"\",\"values\":{}}}",
+                                        "{\"status\":\"infeasible\",\"why\":\"x\",\"score\":{}}"};
     itg_error err;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_int_equal(itg_work_accept(work, texts[i], strlen(texts[i]), "w", 0, &err),
