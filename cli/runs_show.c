@@ -34,27 +34,26 @@ static void json_trial(itg_json_writer *json, const itg_goal *goal, const itg_tr
     itg_json_put_bool(json, "feasible", t->feasible);
     itg_json_put_text(json, "error", t->error);
     itg_json_put_number(json, "seconds", t->seconds);
-    itg_json_put_text(json, "worker", *t->worker ? t->worker : NULL);
+    if (*t->worker) itg_json_put_text(json, "worker", t->worker);
     if (t->feasible) json_stop(json, goal, &t->score);
     itg_json_end(json, '}');
 }
 
-/* Of the trials that workers of other machines computed. */
+/* Of the trials that workers of other machines computed; nothing where there are none. */
 static void json_workers(itg_json_writer *json, const itg_cli_shown *s)
 {
     itg_cli_by_worker list;
-    itg_json_begin(json, "workers", '[');
-    if (itg_cli_by_worker_of(s->trials, s->count, &list)) {
-        for (int32_t i = 0; i < list.count; i++) {
-            itg_json_begin(json, NULL, '{');
-            itg_json_put_text(json, "name", list.shares[i].worker);
-            itg_json_put_int(json, "trials", list.shares[i].trials);
-            itg_json_put_number(json, "seconds", list.shares[i].seconds);
-            itg_json_end(json, '}');
-        }
-        free(list.shares);
+    if (!itg_cli_by_worker_of(s->trials, s->count, &list)) return;
+    if (list.count > 0) itg_json_begin(json, "workers", '[');
+    for (int32_t i = 0; i < list.count; i++) {
+        itg_json_begin(json, NULL, '{');
+        itg_json_put_text(json, "name", list.shares[i].worker);
+        itg_json_put_int(json, "trials", list.shares[i].trials);
+        itg_json_put_number(json, "seconds", list.shares[i].seconds);
+        itg_json_end(json, '}');
     }
-    itg_json_end(json, ']');
+    if (list.count > 0) itg_json_end(json, ']');
+    free(list.shares);
 }
 
 static void json_choice(itg_json_writer *json, const itg_run_choice *c)
