@@ -177,11 +177,11 @@ class Liar(threading.Thread):
     def relay(self, source, sink, lies):
         try:
             while data := source.recv(1 << 20):
-                at = data.find(b'"digest":"') if lies and b"\r\ndone\r\n" in data else -1
+                at = data.find(b'"digest": "') if lies and b"\r\ndone\r\n" in data else -1
                 if at >= 0 and not self.lied:
                     self.after -= 1
                     if self.after < 0:
-                        at += 10
+                        at += 11
                         data = data[:at] + (b"1" if data[at:at + 1] == b"0" else b"0") + data[at + 1:]
                         self.lied = True
                 sink.sendall(data)
