@@ -105,6 +105,7 @@ static itg_status open_head(const itg_share_part *parts, int32_t count, itg_shar
         return ITG_OK;
     }
     itg_json_destroy(*json);
+    *json = NULL;
     return status;
 }
 
