@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 
-from redis_server import Client, Server, free_port
+from redis_server import Client, Server, free_port, start
 
 PROGRAM, FOLDER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
@@ -56,7 +56,7 @@ def count_trials(db):
 
 def begin_search(db, strategy, *extra, resume=False):
     words = [PROGRAM, "search"] + (["--resume", "1"] if resume else SEARCH + ["--trials", str(TRIALS)])
-    return subprocess.Popen(words + ["-q", "--db", path(db), "-o", path(strategy), *extra], stdout=subprocess.DEVNULL,
+    return start(words + ["-q", "--db", path(db), "-o", path(strategy), *extra], stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE, text=True)
 
 
@@ -90,7 +90,7 @@ class Worker:
     def __init__(self, port, *extra, environment=None):
         Worker.number += 1
         self.log = path(f"worker{Worker.number}.log")
-        self.process = subprocess.Popen(
+        self.process = start(
             [PROGRAM, "worker", f"redis://127.0.0.1:{port}/test", "--threads", "1", "--lease", "1", "--cache-dir",
              path("cache"), *extra], stdout=subprocess.DEVNULL, stderr=open(self.log, "w"),
             env={**os.environ, **(environment or {})})
@@ -286,7 +286,7 @@ def tls(one):
     elif refused.returncode != 1 or "TLS" not in refused.stderr:
         fail(f"tls: a certificate that nobody signed: {refused.returncode} {refused.stderr}")
     else:
-        worker = subprocess.Popen([PROGRAM, "worker", address, "--cache-dir", path("cache"), "--threads", "1", "-q"], env=trusted)
+        worker = start([PROGRAM, "worker", address, "--cache-dir", path("cache"), "--threads", "1", "-q"], env=trusted)
         found = run(["search", *SEARCH, "--trials", str(TRIALS), "-q", "--db", path("tls.db"), "-o", path("tls.json"), "--workers",
                      address], trusted)
         worker.kill()

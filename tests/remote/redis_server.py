@@ -1,10 +1,27 @@
 """A redis-server of the test's own on a free port of the loopback, and the few words of its protocol that a test needs."""
+import atexit
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import time
+
+
+started = []  # nothing outlives the test, however it ends
+
+
+def start(*words, **options):
+    started.append(subprocess.Popen(*words, **options))
+    return started[-1]
+
+
+@atexit.register
+def kill_all():
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 def free_port():
@@ -24,7 +41,7 @@ class Server:
 
     def begin(self):
         os.makedirs(self.folder, exist_ok=True)
-        self.process = subprocess.Popen(
+        self.process = start(
             ["redis-server", self.port_option, str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", self.folder,
              "--appendonly", "yes", "--appendfsync", "everysec", *self.extra],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
