@@ -5,7 +5,9 @@
 #include "cli/interrupt.h"
 #include "cli/metric.h"
 #include "cli/table.h"
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- hooks ---- */
@@ -72,6 +74,23 @@ static void hook_note(void *context, const char *text)
     if (!w->args->given[ITG_CLI_OPT_QUIET]) fprintf(stderr, "intaglio: note: %s\n", text);
 }
 
+/* ---- workers elsewhere ---- */
+
+static itg_status open_workers(itg_cli_search_work *w, itg_error *err)
+{
+    const itg_cli_value *values = w->args->values;
+    itg_coordinator_options o = {.hooks = {w, hook_clock, hook_cancelled, hook_note},
+                                 .model = w->model,
+                                 .model_path = w->files.model,
+                                 .recheck = values[ITG_CLI_OPT_RECHECK].fraction,
+                                 .threads = w->options.threads};
+    if (!w->args->given[ITG_CLI_OPT_WORKERS]) return ITG_OK;
+    signal(SIGPIPE, SIG_IGN); /* a server that is gone is an error of the connection */
+    itg_status status = itg_remote_parse(values[ITG_CLI_OPT_WORKERS].text,
+                                         getenv(ITG_CLI_REDIS_PASSWORD), &o.address, err);
+    return status == ITG_OK ? itg_coordinator_open(&o, &w->coordinator, err) : status;
+}
+
 /* ---- the search ---- */
 
 static itg_status prepare(itg_cli_search_work *w, itg_error *err)
@@ -95,6 +114,7 @@ static itg_status prepare(itg_cli_search_work *w, itg_error *err)
     if (status == ITG_OK) status = itg_cli_search_take_start(w, err);
     if (status == ITG_OK && w->is_survey) status = itg_cli_search_reuse(w, err);
     if (status == ITG_OK) status = itg_cli_search_read_mark(w, err);
+    if (status == ITG_OK) status = open_workers(w, err);
     if (status == ITG_OK) status = itg_cli_search_begin_log(w, err);
     return status;
 }
@@ -133,6 +153,7 @@ static itg_status search(itg_cli_search_work *w, itg_error *err)
         ITG_SEARCH_HOOKS_VERSION,  .context = w,        .clock = hook_clock,
         .progress = hook_progress, .trial = hook_trial, .cancelled = hook_cancelled,
         .hurry = hook_hurry,       .note = hook_note,   .codes = hook_codes};
+    if (w->coordinator) hooks.evaluator = itg_coordinator_evaluator(w->coordinator);
     note_options(w);
     itg_search_data data = {w->data.samples, w->data.labels, w->holdout.samples, w->holdout.labels};
     itg_cli_note_kernels(w->options.float_kernels);
@@ -189,6 +210,7 @@ itg_status itg_cli_search_survey(const itg_cli_args *args, itg_cli_search_work *
 itg_status itg_cli_search_close(itg_cli_search_work *w, itg_error *err)
 {
     itg_status status = itg_cli_recorder_close(w->recorder, err);
+    itg_coordinator_close(w->coordinator);
     itg_search_result_destroy(w->result);
     itg_cli_metric_close(w->metric);
     itg_run_log_free_trials(w->replay, w->replay_count);
@@ -253,6 +275,12 @@ static int check_options(const itg_cli_args *args)
         return itg_cli_fail_usage(
             args->command, resumes ? "--past: the run that --resume goes on with says it itself"
                                    : "--past goes with --db, the log of these runs");
+    if (given[ITG_CLI_OPT_RECHECK] && !given[ITG_CLI_OPT_WORKERS])
+        return itg_cli_fail_usage(args->command, "--recheck goes with --workers");
+    if (given[ITG_CLI_OPT_WORKERS] && given[ITG_CLI_OPT_METRIC_COMMAND])
+        return itg_cli_fail_usage(args->command,
+                                  "--workers and --metric-command exclude each other: workers "
+                                  "execute nothing that a search sends");
     if (given[ITG_CLI_OPT_FAIL_IF_WORSE] && !given[ITG_CLI_OPT_DB])
         return itg_cli_fail_usage(args->command,
                                   "--fail-if-worse goes with --db, the log of that run");
@@ -400,6 +428,8 @@ const itg_cli_command itg_cli_search = {
                 ITG_CLI_OPT_RESUME,
                 ITG_CLI_OPT_FAIL_IF_WORSE,
                 ITG_CLI_OPT_OUT_STRATEGY,
+                ITG_CLI_OPT_WORKERS,
+                ITG_CLI_OPT_RECHECK,
                 ITG_CLI_OPT_QUIET},
     .run = run,
 };

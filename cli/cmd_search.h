@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/recorder.h"
 #include "cli/runs.h"
+#include "remote/remote.h"
 
 /* What to open; NULL: none. Borrowed from the words or from the log. */
 typedef struct itg_cli_search_files {
@@ -46,7 +47,8 @@ typedef struct itg_cli_search_work {
     itg_trial *replay;       /* of the resumed run */
     int64_t replay_count;
     char *options_json, *preprocess_json, *strategy_json, *codes, *space_json;
-    itg_cli_recorder *recorder; /* NULL: nothing is logged */
+    itg_cli_recorder *recorder;   /* NULL: nothing is logged */
+    itg_coordinator *coordinator; /* NULL: trials are evaluated here */
     itg_cli_progress progress;
     itg_search_result *result;
     double seconds;

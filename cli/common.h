@@ -95,4 +95,6 @@ double itg_cli_now(void);
 void itg_cli_note_kernels(itg_float_kernels kernels);
 /* What the description in `file` says without effect on this model; on stderr. */
 void itg_cli_note_hardware(const itg_hardware *hw, const itg_model *model, const char *file);
+/* The environment's password of a Redis server: command lines are seen by everybody. */
+#define ITG_CLI_REDIS_PASSWORD "INTAGLIO_REDIS_PASSWORD"
 #endif

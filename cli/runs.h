@@ -122,4 +122,16 @@ int itg_cli_runs_history(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_trial(const itg_cli_args *args); /* best RUN --trial N */
 /* The run number at this place of the words; a usage error is printed. */
 int itg_cli_run_number(const itg_cli_args *args, int place, int64_t *out);
+/* ---- trials by worker (runs_workers.c) ---- */
+typedef struct itg_cli_worker_share {
+    const char *worker; /* a trial's */
+    int64_t trials;
+    double seconds;
+} itg_cli_worker_share;
+typedef struct itg_cli_by_worker {
+    itg_cli_worker_share *shares; /* by name; the caller frees them */
+    int32_t count;
+} itg_cli_by_worker;
+/* Of trials that other processes computed. False: no memory. */
+bool itg_cli_by_worker_of(const itg_trial *trials, int64_t count, itg_cli_by_worker *out);
 #endif

@@ -34,8 +34,26 @@ static void json_trial(itg_json_writer *json, const itg_goal *goal, const itg_tr
     itg_json_put_bool(json, "feasible", t->feasible);
     itg_json_put_text(json, "error", t->error);
     itg_json_put_number(json, "seconds", t->seconds);
+    if (*t->worker) itg_json_put_text(json, "worker", t->worker);
     if (t->feasible) json_stop(json, goal, &t->score);
     itg_json_end(json, '}');
+}
+
+/* Of the trials that workers of other machines computed; nothing where there are none. */
+static void json_workers(itg_json_writer *json, const itg_cli_shown *s)
+{
+    itg_cli_by_worker list;
+    if (!itg_cli_by_worker_of(s->trials, s->count, &list)) return;
+    if (list.count > 0) itg_json_begin(json, "workers", '[');
+    for (int32_t i = 0; i < list.count; i++) {
+        itg_json_begin(json, NULL, '{');
+        itg_json_put_text(json, "name", list.shares[i].worker);
+        itg_json_put_int(json, "trials", list.shares[i].trials);
+        itg_json_put_number(json, "seconds", list.shares[i].seconds);
+        itg_json_end(json, '}');
+    }
+    if (list.count > 0) itg_json_end(json, ']');
+    free(list.shares);
 }
 
 static void json_choice(itg_json_writer *json, const itg_run_choice *c)
@@ -73,6 +91,7 @@ void itg_cli_shown_json(itg_json_writer *json, const itg_cli_shown *s, bool tria
         json_choice(json, itg_run_choices_at(s->choices, i));
     itg_json_end(json, ']');
     json_documents(json, s->run.record);
+    json_workers(json, s);
     if (trials) {
         itg_json_begin(json, "trial_list", '[');
         for (int64_t i = 0; i < s->count; i++)
@@ -299,6 +318,29 @@ static int print_trials(const itg_cli_shown *s)
     return status;
 }
 
+static int print_workers(const itg_cli_shown *s)
+{
+    itg_cli_by_worker list;
+    itg_cli_table table;
+    char text[32];
+    if (!itg_cli_by_worker_of(s->trials, s->count, &list)) return ITG_CLI_OK;
+    if (list.count == 0) {
+        free(list.shares);
+        return ITG_CLI_OK;
+    }
+    puts("\nTrials by worker:\n");
+    itg_cli_table_init(&table, "lrr");
+    itg_cli_table_texts(&table, "worker", "trials", "seconds", NULL);
+    for (int32_t i = 0; i < list.count; i++) {
+        const itg_cli_worker_share *share = &list.shares[i];
+        itg_cli_table_cell(&table, "%s", share->worker);
+        itg_cli_table_cell(&table, "%s", itg_cli_count_text((long long)share->trials, text));
+        itg_cli_table_cell(&table, "%.3f", share->seconds);
+    }
+    free(list.shares);
+    return itg_cli_table_print(&table);
+}
+
 /* ---- text: the best strategy ---- */
 
 void itg_cli_shown_choices(itg_cli_table *table, const itg_cli_shown *s)
@@ -334,6 +376,7 @@ static int show_text(const itg_cli_shown *s)
     int status = itg_cli_table_print(&table);
     if (status == ITG_CLI_OK) status = print_results(&s->run);
     if (status == ITG_CLI_OK) status = print_trials(s);
+    if (status == ITG_CLI_OK) status = print_workers(s);
     if (status == ITG_CLI_OK) status = print_choices(s);
     return status;
 }

@@ -174,12 +174,17 @@ static void read_point(reader *r, const itg_json_value *list, itg_trial *out)
 /* Reads a score, or an error (which may be null) of a trial that could not be realized. */
 static void read_outcome(reader *r, const itg_json_value *v, itg_trial *out)
 {
-    static const char *const keys[][7] = {
-        {"number", "round", "point", "seconds", "error", NULL},
-        {"number", "round", "point", "seconds", "stopped_at", "score", NULL}};
+    static const char *const keys[][8] = {
+        {"number", "round", "point", "seconds", "worker", "error", NULL},
+        {"number", "round", "point", "seconds", "worker", "stopped_at", "score", NULL}};
     const itg_json_value *score = itg_json_find(v, "score"), *stop = itg_json_find(v, "stopped_at");
     out->feasible = score != NULL;
     itg_json_take_keys(&r->t, v, keys[out->feasible]);
+    const char *worker = itg_json_take_optional(&r->t, v, "worker");
+    if (worker && strlen(worker) >= sizeof out->worker)
+        refuse(r, itg_json_find(v, "worker"), "the name of a worker");
+    else if (worker)
+        memcpy(out->worker, worker, strlen(worker) + 1);
     if (stop) out->score.stopped_at = itg_json_int_of(&r->t, stop, 1, MOST);
     if (score && r->t.status == ITG_OK) read_score(r, score, &out->score);
     if (!score) out->error = read_optional(r, v, "error");

@@ -103,6 +103,7 @@ static void put_trial(itg_json_writer *w, const itg_trial *trial)
         itg_json_put_int(w, NULL, trial->point[i]);
     itg_json_end(w, ']');
     put_number(w, "seconds", trial->seconds);
+    if (*trial->worker) itg_json_put_text(w, "worker", trial->worker);
     if (trial->feasible && trial->score.stopped_at > 0)
         itg_json_put_int(w, "stopped_at", trial->score.stopped_at);
     if (trial->feasible)

@@ -72,6 +72,7 @@ CREATE TABLE trials (
     stopped_at INTEGER,
     samples    INTEGER,
     digest     TEXT,
+    worker     TEXT,
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 

@@ -168,7 +168,7 @@ static itg_status insert_row_of(itg_run_log *log, int64_t run, const itg_trial *
         itg_status status = itg_log_prepare(
             log,
             "INSERT INTO trials (run, number, point, feasible, error, seconds, "
-            "stopped_at, round, samples, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "stopped_at, round, samples, digest, worker) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             what, &log->insert_trial, err);
         if (status != ITG_OK) return status;
     }
@@ -180,6 +180,7 @@ static itg_status insert_row_of(itg_run_log *log, int64_t run, const itg_trial *
              sqlite3_bind_double(s, 6, trial->seconds) | sqlite3_bind_int(s, 8, trial->round);
     if (trial->feasible && trial->score.stopped_at > 0)
         rc |= sqlite3_bind_int64(s, 7, trial->score.stopped_at);
+    if (*trial->worker) rc |= sqlite3_bind_text(s, 11, trial->worker, -1, SQLITE_STATIC);
     bool bound =
         rc == SQLITE_OK && itg_log_bind_score(s, 9, trial->feasible ? &trial->score : NULL);
     itg_status status = bound

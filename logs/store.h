@@ -7,7 +7,7 @@
 #include "base/base.h"
 
 #define ITG_LOG_APPLICATION_ID 0x4954474C /* "ITGL" */
-#define ITG_LOG_SCHEMA_VERSION 8
+#define ITG_LOG_SCHEMA_VERSION 9
 #define ITG_LOG_BUSY_TIMEOUT_MS 5000
 #define ITG_LOG_COMMIT_INTERVAL_S 0.2
 #define ITG_LOG_MAX_CHOICE 64 /* the largest number in a point */

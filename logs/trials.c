@@ -73,6 +73,8 @@ static itg_status read_trial(itg_run_log *log, int64_t run, sqlite3_stmt *s, itg
     if (!(trial->seconds >= 0) || isinf(trial->seconds))
         return itg_fail(err, ITG_BAD_FILE, "%s: %s: seconds is %g, expected a number from 0",
                         log->path, where, trial->seconds);
+    const char *worker = (const char *)sqlite3_column_text(s, 9);
+    if (worker) snprintf(trial->worker, sizeof trial->worker, "%s", worker);
     trial->score = itg_score_unknown();
     trial->score.stopped_at = stopped_at;
     const itg_log_subject subject = {.run = run, .trial = trial->index};
@@ -86,11 +88,11 @@ itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
 {
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
-    itg_status status = itg_log_prepare(
-        log,
-        "SELECT number, point, feasible, error, seconds, stopped_at, round, samples, digest FROM "
-        "trials WHERE run = ? ORDER BY number",
-        what, &s, err);
+    itg_status status = itg_log_prepare(log,
+                                        "SELECT number, point, feasible, error, seconds, "
+                                        "stopped_at, round, samples, digest, worker FROM "
+                                        "trials WHERE run = ? ORDER BY number",
+                                        what, &s, err);
     if (status == ITG_OK) sqlite3_bind_int64(s, 1, run);
     while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         itg_trial trial;

@@ -1,6 +1,7 @@
 #include "recover/recover.h"
 #include "realize/batch.h"
 #include "recover/fit.h"
+#include "recover/table.h"
 #include "recover/targets.h"
 #include <stdlib.h>
 #include <string.h>
@@ -25,18 +26,6 @@ typedef struct recovery {
     itg_constants constants;
     itg_recovered *table; /* NULL: only the strategy's own widths */
 } recovery;
-
-struct itg_recovered {
-    itg_strategy *s;          /* holds what the choices point to */
-    const uint32_t *widths;   /* [edges]: bit b: width b */
-    itg_edge_choice *choices; /* [edges][WIDTHS]; bits 0: none */
-};
-enum { WIDTHS = 33 };
-
-static itg_edge_choice *table_entry(const itg_recovered *table, int32_t edge, int32_t bits)
-{
-    return &table->choices[(size_t)edge * WIDTHS + (size_t)bits];
-}
 
 const char *itg_recover_mode_name(itg_recover_mode mode)
 {
@@ -247,13 +236,14 @@ static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg
         *choice = own;
         choice->bits = bits;
         status = fit_width(r, l, fit, a, err);
-        if (status == ITG_OK) *table_entry(r->table, l->weight_edge, bits) = *choice;
+        if (status == ITG_OK) *itg_recovered_entry(r->table, l->weight_edge, bits) = *choice;
         if (status == ITG_INFEASIBLE) status = ITG_OK; /* not with this width of its input */
     }
     *choice = own;
     if (own.bits > widest(r)) return status;
     if (status == ITG_OK) status = fit_width(r, l, fit, a, err);
-    if (status == ITG_OK && r->table) *table_entry(r->table, l->weight_edge, own.bits) = *choice;
+    if (status == ITG_OK && r->table)
+        *itg_recovered_entry(r->table, l->weight_edge, own.bits) = *choice;
     return status;
 }
 
@@ -344,21 +334,15 @@ itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_pre
 
 /* ---- tables ---- */
 
-void itg_recovered_destroy(itg_recovered *table)
-{
-    if (!table) return;
-    itg_strategy_destroy(table->s);
-    free(table->choices);
-    free(table);
-}
-
 itg_status itg_recover_table(const itg_graph *g, const itg_hardware *hw,
                              const itg_preprocess *preprocess, const itg_recover_options *options,
                              const itg_strategy *base, const uint32_t *widths, itg_recovered **out,
                              itg_error *err)
 {
     itg_recovered *t = calloc(1, sizeof *t);
-    if (t) t->choices = calloc((size_t)base->edge_count * WIDTHS + 1, sizeof *t->choices);
+    if (t)
+        t->choices =
+            calloc((size_t)base->edge_count * ITG_RECOVERED_WIDTHS + 1, sizeof *t->choices);
     itg_status status = t && t->choices ? itg_strategy_clone(base, &t->s, err)
                                         : itg_fail(err, ITG_NO_MEMORY, "no memory for codes");
     if (status == ITG_OK) {
@@ -372,16 +356,5 @@ itg_status itg_recover_table(const itg_graph *g, const itg_hardware *hw,
         *out = t;
     else
         itg_recovered_destroy(t);
-    return status;
-}
-
-itg_status itg_recovered_apply(const itg_recovered *table, itg_strategy *s, itg_error *err)
-{
-    itg_status status = ITG_OK;
-    for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++) {
-        const itg_edge_choice *made = table_entry(table, e, s->edges[e].bits);
-        if (made->codes && made->channel_count == s->edges[e].channel_count)
-            status = itg_strategy_set_edge(s, e, made, err);
-    }
     return status;
 }

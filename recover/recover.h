@@ -17,6 +17,7 @@
 #ifndef ITG_RECOVER_H
 #define ITG_RECOVER_H
 #include <intaglio/intaglio.h>
+#include "base/pack.h"
 #include "hardware/hardware.h"
 #include "sim/sim.h"
 
@@ -43,4 +44,8 @@ void itg_recovered_destroy(itg_recovered *table);
 /* Sets the weights of a strategy to the table's codes, scales and biases for their widths.
  * Thread-safe for different strategies. */
 itg_status itg_recovered_apply(const itg_recovered *table, itg_strategy *s, itg_error *err);
+/* As bytes for another process that has the same graph. *out: NULL after a failure. Codes that no
+ * quantizer has are found where they are used (itg_annotate). */
+void itg_recovered_pack(const itg_recovered *table, itg_strbuf *out);
+void itg_recovered_unpack(itg_unpacker *u, const itg_graph *g, itg_recovered **out);
 #endif

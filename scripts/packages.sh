@@ -27,5 +27,6 @@ build() {
 
 build_packages="gcc libc6-dev cmake ninja-build pkg-config protobuf-compiler protobuf-c-compiler libprotobuf-c-dev
     libcjson-dev libsqlite3-dev libzip-dev zlib1g-dev"
-# libdnnl-dev: the tests cover both sets of float kernels; nothing else needs it
-test_packages="g++ libcmocka-dev libdnnl-dev python3 python3-numpy"
+# libdnnl-dev: the tests cover both sets of float kernels; libhiredis-dev, libssl-dev, redis-server, openssl: workers on other machines.
+# Nothing else needs them.
+test_packages="g++ libcmocka-dev libdnnl-dev libhiredis-dev libssl-dev redis-server openssl python3 python3-numpy"

@@ -250,6 +250,7 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
                        .score = s->finding.score,
                        .seconds = s->seconds,
                        .error = ((itg_finding *)itg_point_map_record(e->memory, at))->why};
+    if (s->submitted) memcpy(trial.worker, s->work.worker, sizeof trial.worker);
     trial.meets_goal = itg_objective_meets(e->o->objective, &trial);
     itg_outcome outcome = itg_objective_outcome(e->o->objective, &trial);
     bool replayed = trial.index < e->o->replay_count;

@@ -24,7 +24,7 @@ static itg_status check_options(const itg_search_options *o, itg_error *err)
     return ITG_OK;
 }
 
-static itg_status make_space(itg_searching *s, itg_error *err)
+itg_status itg_search_make_space(itg_searching *s, itg_error *err)
 {
     itg_evaluator *e = &s->evaluator;
     itg_status status = itg_point_space_create(s->hw, s->model, s->options, &e->points, err);
@@ -140,7 +140,7 @@ static itg_status calibrate(itg_searching *s, const itg_dataset *data, itg_error
     return itg_calibrate_from(s->model, &source, s->evaluator.preprocess, &options, &s->stats, err);
 }
 
-static void deinit(itg_searching *s)
+void itg_search_deinit(itg_searching *s)
 {
     itg_evaluator_deinit(&s->evaluator);
     for (int32_t i = 0; i < ITG_SEARCH_ROUNDS; i++)
@@ -206,21 +206,26 @@ static itg_status begin_codes(itg_searching *s, const itg_dataset *data, itg_err
                             : status;
 }
 
+itg_status itg_search_begin_evaluator(itg_searching *s, int64_t cache_bytes, itg_error *err)
+{
+    itg_metric quality = itg_goal_quality_metric(&s->options->goal);
+    s->evaluator.user = s->options->goal.user;
+    s->evaluator.user_lock = &s->user_lock;
+    if (quality < ITG_METRIC_COUNT) s->evaluator.measures[quality] = true;
+    return itg_evaluator_init(&s->evaluator, cache_bytes, err);
+}
+
 /* Samples, statistics, choice space, and the float network's results. */
 static itg_status begin(itg_searching *s, const itg_search_data *data, itg_error *err)
 {
-    itg_status status = itg_evaluator_init(&s->evaluator, s->options->cache_bytes, err);
+    itg_status status = itg_search_begin_evaluator(s, s->options->cache_bytes, err);
     s->evaluator.block = s->options->block;
-    s->evaluator.user = s->options->goal.user;
-    s->evaluator.user_lock = &s->user_lock;
-    itg_metric quality = itg_goal_quality_metric(&s->options->goal);
-    if (quality < ITG_METRIC_COUNT) s->evaluator.measures[quality] = true;
     s->evaluator.stop = stop_of(s, s->hooks ? s->hooks->cancelled : NULL);
     if (status == ITG_OK) status = itg_search_pick_samples(s, data, err);
     for (int set = 0; set < ITG_SETS; set++)
         s->sets[set].source = (uint64_t)set;
     if (status == ITG_OK) status = calibrate(s, data->data, err);
-    if (status == ITG_OK) status = make_space(s, err);
+    if (status == ITG_OK) status = itg_search_make_space(s, err);
     if (status == ITG_OK) status = itg_search_score_float(s, err);
     return status == ITG_OK && itg_search_recovers(s) ? begin_codes(s, data->data, err) : status;
 }
@@ -245,8 +250,7 @@ static bool same_model_options(const itg_model_options *a, const itg_model_optio
            strcmp(a->input_shapes, b->input_shapes) == 0 && strcmp(a->outputs, b->outputs) == 0;
 }
 
-/* What can be known before anything is computed. */
-static itg_status check(itg_searching *s, itg_error *err)
+itg_status itg_search_check(itg_searching *s, itg_error *err)
 {
     const itg_search_options *o = s->options;
     const itg_model *model = s->model;
@@ -295,7 +299,7 @@ static itg_status run(itg_searching *s, const itg_search_data *data,
                       itg_status (*work)(itg_searching *, const itg_search_data *, itg_error *),
                       itg_error *err)
 {
-    itg_status status = check(s, err);
+    itg_status status = itg_search_check(s, err);
     if (status != ITG_OK) return status;
     s->result = calloc(1, sizeof *s->result);
     if (!s->result || pthread_mutex_init(&s->user_lock, NULL)) {
@@ -305,7 +309,7 @@ static itg_status run(itg_searching *s, const itg_search_data *data,
     s->result->run = (itg_engine_result)ITG_ENGINE_RESULT_INIT;
     s->result->goal = s->options->goal;
     status = work(s, data, err);
-    deinit(s);
+    itg_search_deinit(s);
     if (status == ITG_OK) return ITG_OK;
     itg_search_result_destroy(s->result);
     return status;

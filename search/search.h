@@ -51,8 +51,16 @@ typedef struct itg_searching {
     itg_search_result *result;
     itg_recovered *codes[ITG_SEARCH_ROUNDS]; /* of weights; NULL: the nearest */
     bool no_codes;                           /* the nearest ones are better */
+    int32_t round;                           /* of the trials now */
     const itg_trial *repeated, *base; /* by itg_search_strategy_at; base: first of its round */
 } itg_searching;
+
+/* search.c; scorer.c prepares a search's evaluation in another process. */
+/* What can be known before anything is computed. */
+itg_status itg_search_check(itg_searching *s, itg_error *err);
+itg_status itg_search_begin_evaluator(itg_searching *s, int64_t cache_bytes, itg_error *err);
+itg_status itg_search_make_space(itg_searching *s, itg_error *err); /* needs stats */
+void itg_search_deinit(itg_searching *s);                           /* all but the result */
 
 /* search_data.c */
 itg_status itg_search_pick_samples(itg_searching *s, const itg_search_data *data, itg_error *err);
@@ -70,6 +78,8 @@ static inline double itg_search_confidence(const itg_search_options *o)
 itg_status itg_search_score_float(itg_searching *s, itg_error *err);
 itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err);
 itg_status itg_search_run_hago(itg_searching *s, itg_error *err);
+/* What follows from the float network's outputs on the search samples. */
+itg_status itg_search_expect(itg_searching *s, itg_error *err);
 /* As itg_score_fn; context: itg_searching. */
 itg_status itg_search_score_point(void *context, const int32_t *point, const itg_race *race,
                                   int threads, itg_score *out, itg_error *err);

@@ -95,12 +95,18 @@ static itg_status expect(itg_searching *s, int which, itg_error *err)
     return ITG_OK;
 }
 
+itg_status itg_search_expect(itg_searching *s, itg_error *err)
+{
+    itg_status status = expect(s, ITG_SET_SEARCH, err);
+    return status == ITG_OK && itg_goal_counts_classes(&s->options->goal)
+               ? itg_search_order_samples(s->model, &s->sets[ITG_SET_SEARCH], err)
+               : status;
+}
+
 itg_status itg_search_score_float(itg_searching *s, itg_error *err)
 {
     itg_status status = score_float(s, ITG_SET_SEARCH, err);
-    if (status == ITG_OK) status = expect(s, ITG_SET_SEARCH, err);
-    if (status == ITG_OK && itg_goal_counts_classes(&s->options->goal))
-        status = itg_search_order_samples(s->model, &s->sets[ITG_SET_SEARCH], err);
+    if (status == ITG_OK) status = itg_search_expect(s, err);
     if (status == ITG_OK && s->sets[ITG_SET_SELECTION].data) {
         status = score_float(s, ITG_SET_SELECTION, err);
         if (status == ITG_OK) status = expect(s, ITG_SET_SELECTION, err);

@@ -38,6 +38,7 @@ static itg_status run_round(itg_searching *s, int32_t round, const itg_objective
                                   .replay = o->replay,
                                   .replay_count = o->replay_count,
                                   .round = round};
+    s->round = round;
     s->result->memory[round] = itg_memory_of(objective->space->dim_count);
     return itg_engine_run(&options, &s->result->run, err);
 }

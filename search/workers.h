@@ -18,6 +18,7 @@ struct itg_work {
     itg_error error;
     itg_score score;
     double seconds;                  /* by the hooks' clock */
+    char worker[ITG_WORKER_NAME];    /* as in itg_trial */
     struct itg_work *next;           /* the workers' own */
     struct itg_searching *searching; /* host_workers.c */
 };

@@ -736,6 +736,7 @@ itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32
 /* The goal with the hardware's limits added; of two limits on one metric the smaller one. */
 itg_goal itg_goal_on(const itg_goal *goal, const itg_hardware *hw);
 
+#define ITG_WORKER_NAME 64
 typedef struct itg_trial {
     int64_t index;        /* from 0 */
     int32_t round;        /* of weight codes: 0, unless the search made codes anew (itg_search) */
@@ -748,6 +749,8 @@ typedef struct itg_trial {
     itg_score score;   /* on the search samples; digest: of the program that would be deployed */
     double seconds;    /* by hooks.clock; 0 without a clock */
     const char *error; /* if not feasible: why */
+    char worker[ITG_WORKER_NAME]; /* who evaluated it, where that was another process (share.h);
+                                     "": this one, or nobody, as it is a duplicate */
 } itg_trial;
 
 #define ITG_MAX_METHODS 8

@@ -47,6 +47,7 @@ static int64_t write_a_run(itg_run_log *log)
         trial.score.value[ITG_METRIC_DISTORTION] = i == 4 ? (double)INFINITY : 5e-324;
         trial.feasible = i != 3;
         trial.error = i == 3 ? "conv1: 33 bits" : NULL;
+        if (i == 2 || i == 3) snprintf(trial.worker, sizeof trial.worker, "machine-%d", i);
         if (i == 5) {
             trial.score.stopped_at = 39;
             trial.score.value[ITG_METRIC_DISTORTION] = (double)NAN;
@@ -148,6 +149,9 @@ static void what_the_file_says_is_in_the_log(void **state)
     assert_true(trials[5].score.stopped_at == 39 &&
                 isnan(trials[5].score.value[ITG_METRIC_DISTORTION]));
     assert_int_equal(trials[5].score.digest[0], 0);
+    assert_string_equal(trials[2].worker, "machine-2");
+    assert_string_equal(trials[3].worker, "machine-3");
+    assert_string_equal(trials[4].worker, "");
     assert_int_equal(trials[4].score.stopped_at, 0);
     assert_true(trials[0].seconds == 0.1 + 0.2 &&
                 trials[0].score.value[ITG_METRIC_TOP1] == 1.0 / 3);
@@ -272,6 +276,9 @@ static void a_wrong_file_is_refused_with_its_place(void **state)
         {"\"seconds\": 0", "\"seconds\": -0", "trials[0]: seconds", "from 0"},
         {"\"top1\": 0.333", "\"top1\": \"x\", \"y\": 0.333", "trials[0]: score", "unknown key"},
         {"\"error\": \"conv1", "\"error\": 3, \"e\": \"conv1", "trials[3]", "unknown key"},
+        {"\"worker\": \"machine-2", "\"worker\": 7, \"w\": \"", "trials[2]", "unknown key"},
+        {"machine-2", "a-name-that-is-longer-than-the-sixty-three-letters-that-a-worker-may-have",
+         "trials[2]: worker", "the name of a worker"},
         {"\"trials\": [", "\"trials\": [7, ", "trials[0]", "a trial"},
         {"\"stopped_at\": 39", "\"stopped_at\": 0", "trials[5]: stopped_at", "1 to"},
         {"\"stopped_at\": 39", "\"stopped_at\": 40", "trials[5]: score.samples", "more than"},

@@ -64,8 +64,8 @@ static void a_new_log_names_its_application_and_version(void **state)
     (void)state;
     make_log(0);
     assert_sees("PRAGMA application_id", "1230260044");
-    assert_sees("PRAGMA user_version", "8");
-    assert_sees("SELECT value FROM meta WHERE key = 'schema_version'", "8");
+    assert_sees("PRAGMA user_version", "9");
+    assert_sees("SELECT value FROM meta WHERE key = 'schema_version'", "9");
     assert_sees("PRAGMA journal_mode", "delete");
 }
 
@@ -105,10 +105,10 @@ static void another_version_of_the_schema_is_refused(void **state)
 {
     (void)state;
     make_log(1);
-    execute("PRAGMA user_version = 9");
-    assert_refused(ITG_UNSUPPORTED, "schema version 9, this program knows version 8");
+    execute("PRAGMA user_version = 10");
+    assert_refused(ITG_UNSUPPORTED, "schema version 10, this program knows version 9");
     execute("PRAGMA user_version = 3");
-    assert_refused(ITG_UNSUPPORTED, "schema version 3, this program knows version 8");
+    assert_refused(ITG_UNSUPPORTED, "schema version 3, this program knows version 9");
 }
 
 static void version_zero_is_refused(void **state)

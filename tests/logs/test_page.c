@@ -66,8 +66,8 @@ static void the_page_names_every_column_and_the_version(void **state)
     sqlite3_stmt *s = NULL;
     char quoted[64];
     make_log();
-    assert_sees("PRAGMA user_version", "8");
-    assert_non_null(strstr(page, "the version of the schema: 8."));
+    assert_sees("PRAGMA user_version", "9");
+    assert_non_null(strstr(page, "the version of the schema: 9."));
     assert_int_equal(sqlite3_open_v2(LOG, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     assert_int_equal(
         sqlite3_prepare_v2(db,
