@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/help.h"
+#include "cli/manual.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,6 +45,8 @@ static int help(int argc, char *const *argv)
         itg_cli_help(commands, COMMANDS);
         return ITG_CLI_OK;
     }
+    if (argc == 3 && strcmp(argv[0], "--write") == 0) /* of the build */
+        return itg_cli_manual_write(commands, COMMANDS, argv[1], argv[2]);
     const itg_cli_command *command = find_command(argv[0]);
     if (!command) return unknown_command(argv[0]);
     itg_cli_help_command(command);

@@ -9,6 +9,8 @@ int itg_cli_metric_name_check(const itg_cli_args *args);
 /* Whether the score has it, of what is called name, with labels or without. */
 itg_status itg_cli_metric_known(const itg_cli_args *args, const itg_score *score, const char *name,
                                 bool has_labels, itg_error *err);
+/* The names that --metric takes, by index; NULL past the end. */
+const char *itg_cli_metric_choice(int index);
 /* The metric that --metric names; ITG_METRIC_ACCURACY: it is not given. */
 itg_metric itg_cli_metric_named(const itg_cli_args *args);
 /* Line "metric": what judged, and why; its value where no other line has it. */

@@ -119,6 +119,9 @@ int itg_cli_parse(const itg_cli_command *command, int argc, char *const *argv, i
 int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,
                         itg_cli_value *out);
 
+/* The names that a kind of value has, by index; NULL past the end, and of a kind without. */
+const char *itg_cli_kind_name(itg_cli_kind kind, int index);
+
 /* The option common to all commands, by index; ITG_CLI_OPTION_COUNT past the end. */
 itg_cli_option itg_cli_common_option(int index);
 bool itg_cli_takes(const itg_cli_command *command, itg_cli_option option);

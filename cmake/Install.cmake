@@ -1,5 +1,5 @@
 # What `cmake --install` puts down: the program, one library of all folders below cli, static and shared, the public headers, a pkg-config
-# file and a CMake package (find_package(intaglio) gives intaglio::intaglio), documentation.
+# file and a CMake package (find_package(intaglio) gives intaglio::intaglio), manual pages, completion of shells, documentation.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -54,6 +54,12 @@ write_basic_package_version_file(intaglioConfigVersion.cmake COMPATIBILITY SameM
 
 if(TARGET intaglio)
   install(TARGETS intaglio RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(ITG_MANUAL)
+  install(DIRECTORY ${ITG_MANUAL}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
+  install(FILES ${ITG_MANUAL}/intaglio.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME intaglio)
+  install(FILES ${ITG_MANUAL}/_intaglio DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${ITG_MANUAL}/intaglio.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 install(TARGETS itg_intaglio itg_shared EXPORT intaglio ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
