@@ -125,7 +125,6 @@ itg_status itg_parallel_for(int threads, int64_t items, itg_parallel_fn fn, void
 /* How many threads another library that uses OpenMP may take where this thread calls it; returns
  * what held before, to be set again. */
 int itg_parallel_lend(int threads);
-int itg_thread_count(int wanted); /* wanted > 0: at most 256; 0: the machine's */
 
 /* ---- little-endian bytes, whatever the host ---- */
 /* Copies count elements of size bytes each; reverses the bytes of each on a big-endian host. */

@@ -38,6 +38,7 @@ extern "C" {
 
 const char *itg_engine_version(void); /* "0.1.0" */
 void itg_free(void *memory);
+int itg_thread_count(int wanted); /* what threads = wanted means: at most 256; 0: the machine's */
 
 /* ---- model ---- */
 /* The network of a file, prepared: normalized for quantization (docs/preparation.md). */
@@ -1016,6 +1017,7 @@ itg_status itg_searcher_check(const char *text, itg_error *err);
 /* ---- log ---- */
 /* A SQLite database of runs and their trials; docs/log-schema.md. Not thread-safe. */
 typedef struct itg_run_log itg_run_log;
+const char *itg_run_log_sqlite(void); /* version of SQLite: "3.40.1" */
 typedef struct itg_run_data {
     const char *name; /* as the user gave it; NULL: there was none */
     int64_t samples;
