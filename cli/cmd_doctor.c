@@ -43,10 +43,10 @@ static void tell(examination *x, const char *name, bool fine, const char *format
 
 static void examine_kernels(examination *x)
 {
-    static const char *const states[] = {
-        [ITG_ACCEL_PROVEN] = "gives the bits of the reference",
-        [ITG_ACCEL_ABSENT] = "this machine does not run it",
-        [ITG_ACCEL_WRONG] = "differs from the reference, and is not used"};
+    static const char *const states[] = {[ITG_ACCEL_PROVEN] = "gives the bits of the reference",
+                                         [ITG_ACCEL_ABSENT] = "this machine does not run it",
+                                         [ITG_ACCEL_WRONG] =
+                                             "differs from the reference, and is not used"};
     const char *name;
     for (int i = 0; (name = itg_accel_set(i)) != NULL; i++) {
         char label[64];

@@ -208,12 +208,13 @@ void itg_cli_complete_zsh(FILE *out, const itg_cli_command *const *commands, int
         zsh_text(out, commands[i]->summary);
         fputs("'\n", out);
     }
-    fputs("  )\n"
-          "  _arguments -C '--version[show the version]' '1:command:->command' '*::argument:->rest'\n"
-          "  case $state in\n"
-          "  command) _describe command commands ;;\n"
-          "  rest)\n    case $line[1] in\n      help) _describe command commands ;;\n",
-          out);
+    fputs(
+        "  )\n"
+        "  _arguments -C '--version[show the version]' '1:command:->command' '*::argument:->rest'\n"
+        "  case $state in\n"
+        "  command) _describe command commands ;;\n"
+        "  rest)\n    case $line[1] in\n      help) _describe command commands ;;\n",
+        out);
     for (int i = 0; i < count; i++) {
         char actions[256];
         fprintf(out, "      %s) _arguments -s", commands[i]->name);
@@ -276,7 +277,8 @@ void itg_cli_complete_fish(FILE *out, const itg_cli_command *const *commands, in
         fputs("'\n", out);
         actions_of(commands[i], actions, sizeof actions);
         if (*actions)
-            fprintf(out, "complete -c intaglio -n '__intaglio_is %s; and __intaglio_at 2' -a '%s'\n",
+            fprintf(out,
+                    "complete -c intaglio -n '__intaglio_is %s; and __intaglio_at 2' -a '%s'\n",
                     commands[i]->name, actions);
         if (commands[i]->max_arguments > 0)
             fprintf(out, "complete -c intaglio -n '__intaglio_is %s%s' -F\n", commands[i]->name,

@@ -108,6 +108,7 @@ typedef struct itg_cli_args {
     const char *arguments[ITG_CLI_MAX_ARGUMENTS];
     bool given[ITG_CLI_OPTION_COUNT];
     itg_cli_value values[ITG_CLI_OPTION_COUNT];
+    char *project; /* text of intaglio.toml, to which values may point; the caller frees it */
 } itg_cli_args;
 
 /* Fills *out from the words behind the command's name. Errors are printed. --help stops the

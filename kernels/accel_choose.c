@@ -20,7 +20,7 @@ itg_accel_state itg_accel_set_state(int index)
     if (sets[index] == &itg_accel_reference) return ITG_ACCEL_PROVEN;
     int verdict = atomic_load(&verdicts[index]);
     if (verdict == 0) {
-        verdict = 1 + (!sets[index]->usable()             ? ITG_ACCEL_ABSENT
+        verdict = 1 + (!sets[index]->usable()          ? ITG_ACCEL_ABSENT
                        : itg_accel_proves(sets[index]) ? ITG_ACCEL_PROVEN
                                                        : ITG_ACCEL_WRONG);
         atomic_store(&verdicts[index], verdict);

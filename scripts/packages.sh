@@ -26,7 +26,7 @@ build() {
 }
 
 build_packages="gcc libc6-dev cmake ninja-build pkg-config protobuf-compiler protobuf-c-compiler libprotobuf-c-dev
-    libcjson-dev libsqlite3-dev libzip-dev zlib1g-dev"
+    libcjson-dev libsqlite3-dev libzip-dev zlib1g-dev libpng-dev libturbojpeg0-dev"
 # libdnnl-dev: the tests cover both sets of float kernels; nothing else needs it
 # mandoc, zsh, fish: manual pages and completions are tried where they are
 test_packages="g++ libcmocka-dev libdnnl-dev python3 python3-numpy mandoc zsh fish"

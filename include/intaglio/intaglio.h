@@ -38,7 +38,6 @@ extern "C" {
 
 const char *itg_engine_version(void); /* "0.1.0" */
 void itg_free(void *memory);
-int itg_thread_count(int wanted); /* what threads = wanted means: at most 256; 0: the machine's */
 
 /* ---- model ---- */
 /* The network of a file, prepared: normalized for quantization (docs/preparation.md). */
@@ -153,7 +152,8 @@ const itg_node_report *itg_check_node(const itg_check *check, int32_t index);
 /* ---- data ---- */
 typedef struct itg_dataset itg_dataset;
 /* Samples from .npy, .npz ("file.npz:array"), IDX (plain or gzip) or .csv, shape [samples, ...].
- * Of a .csv "file.csv:NAME" is one column, "file.csv:-NAME" all others. For a
+ * Of a .csv "file.csv:NAME" is one column, "file.csv:-NAME" all others; of a folder of images
+ * "folder:3x224x224" are the samples, "folder:classes" the labels (docs/data.md). For a
  * model with several inputs: an .npz with one array for each, which bears the input's name, or
  * "image=a.npy,ids=b.npz:x"; all have the same number of samples. limit > 0: only so many from the
  * start. */

@@ -309,6 +309,7 @@ typedef enum itg_float_kernels {
     ITG_FLOAT_KERNELS_COUNT
 } itg_float_kernels;
 
+int itg_thread_count(int wanted); /* what threads = wanted means: at most 256; 0: the machine's */
 /* The version of oneDNN, in buffer; NULL: this build has none. Whether it computes: a product of
  * matrices, checked exactly. ITG_UNSUPPORTED: it does not, or there is none. */
 const char *itg_onednn_version(char buffer[32]);

@@ -4,7 +4,7 @@
 static void nothing_is_wrong_here(void **state)
 {
     (void)state;
-    itg_json *json = run_json("doctor");
+    itg_json *json = run_json("doctor --json");
     assert_true(truth(json, "ok"));
     itg_json_destroy(json);
     outcome o = run("doctor");
