@@ -38,8 +38,8 @@ static void init_finds_what_the_folder_holds(void **state)
     assert_int_equal(o.status, 1);
     assert_contains(o.err, "intaglio.toml is there already");
     done(&o);
-    itg_json *json = run_json(
-        "simulate --uniform 8 --limit 400 --json --calib digits_search_images.npy");
+    itg_json *json =
+        run_json("simulate --uniform 8 --limit 400 --json --calib digits_search_images.npy");
     assert_string_equal(string(json, "hardware"), "cortex-m");
     assert_true(number(json, "top1") > 0.98);
     itg_json_destroy(json);
