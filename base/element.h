@@ -1,4 +1,4 @@
-/* Questions about the elements of a tensor on which the shapes of other tensors depend. */
+/* Element values that determine shapes of other tensors. */
 #ifndef ITG_BASE_ELEMENT_H
 #define ITG_BASE_ELEMENT_H
 #include <intaglio/types.h>
@@ -12,8 +12,8 @@ int itg_element_compare(const itg_tensor *t, int64_t i, int64_t j);
 /* IEEE 754 binary16, which float32 holds exactly. */
 float itg_float_of_half(uint16_t half);
 
-/* The distinct slices of x along an axis (axis ITG_MAX_RANK: its distinct elements). Slices are
- * ordered by their first element that differs; `sorted` false: by where they occur first. */
+/* The distinct slices of x along an axis (axis ITG_MAX_RANK: its distinct elements), in order of
+ * their first differing element; `sorted` false: of their first occurrence. */
 typedef struct itg_unique {
     int64_t count;  /* of distinct slices */
     int64_t total;  /* slices of x */

@@ -1,10 +1,10 @@
-/* Operators of float32 that integers have no form for, as others that they have. Late: patterns
- * that are found by these operators (LayerNormalization...) are found before. */
+/* Replaces operators of float32 that have no integer form by operators that have one. The passes
+ * that search for patterns of the original operators (LayerNormalization...) must run before. */
 #include "expand.h"
 #include <float.h>
 #include <math.h>
 
-enum { MOST_COPIES = 64 }; /* of Tile along an axis */
+enum { MOST_COPIES = 64 }; /* the largest repeat of a Tile along one axis */
 
 static bool is_float_activation(const itg_graph *g, itg_id value)
 {
@@ -13,7 +13,7 @@ static bool is_float_activation(const itg_graph *g, itg_id value)
 
 /* ---- reductions ---- */
 
-/* How many elements each result is of. */
+/* How many elements are reduced to one result. */
 static double reduced_count(const itg_expansion *e)
 {
     const int64_t results = itg_value_elements(e->g, e->node.outputs[0]);
@@ -71,7 +71,7 @@ static void expand_min(itg_expansion *e)
     itg_expanded_output(e, 0, itg_put_simple(e, "min", ITG_OP_NEG, x, ITG_NONE));
 }
 
-/* The norm as a mean, of an axis of n elements: x / (mean |x|) / n, or x / sqrt(mean x^2) /
+/* Normalizes along an axis of n elements by the mean: x / mean(|x|) / n, or x / sqrt(mean(x^2)) /
  * sqrt(n). */
 static void expand_lp_normalization(itg_expansion *e)
 {
@@ -87,7 +87,7 @@ static void expand_lp_normalization(itg_expansion *e)
                 &x);
     if (squares) x = itg_put_simple(e, "root", ITG_OP_SQRT, x, ITG_NONE);
     itg_attrs clip = itg_attrs_default(ITG_OP_CLIP);
-    clip.min = FLT_MIN; /* zeros stay zeros */
+    clip.min = FLT_MIN; /* a row of zeros stays zero */
     x = itg_put(e, &(itg_put_op){.suffix = "above", .op = ITG_OP_CLIP, .attrs = &clip}, 1, &x);
     x = itg_put_simple(e, "reciprocal", ITG_OP_RECIPROCAL, x, ITG_NONE);
     x = itg_put_simple(e, "scaled", ITG_OP_MUL, in, x);
@@ -142,7 +142,8 @@ static bool can_tile(const itg_graph *g, const itg_node *n)
 
 /* ---- which ---- */
 
-/* Whether a node makes a step of a rounding: what is 1 may be 0.99999994 when it is written out. */
+/* Whether a node is discontinuous in its input: replaced operators round differently (1 may become
+ * 0.99999994), which it would turn into another result. */
 static bool is_step(const itg_graph *g, const itg_node *n)
 {
     if (n->input_count < 1 || !is_float_activation(g, n->inputs[0])) return false;

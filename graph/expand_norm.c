@@ -4,7 +4,7 @@
  *   LRN              x * exp(-beta * log(k + alpha / size * sum of x * x over the window)) */
 #include "expand.h"
 
-/* One number a channel, of a parameter with `count` numbers for equal shares of the channels. */
+/* Makes a constant with a number a channel from `count` numbers for equal groups of channels. */
 static itg_id channel_constant(itg_expansion *e, int32_t slot, const char *what, itg_shape x)
 {
     itg_shape shape = {.rank = x.rank - 1};

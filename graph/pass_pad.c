@@ -1,8 +1,7 @@
 /* Folds a Pad of height and width with zeros into the Conv behind it. */
 #include "passes.h"
 
-/* The padding of an image as attrs.pad states it; false: anything else than zeros around height and
- * width. */
+/* Fills pad as attrs.pad states it. False: the Pad does not add zeros to height and width only. */
 static bool spatial_pads(const itg_graph *g, const itg_node *n, int64_t pad[4])
 {
     if (n->op != ITG_OP_PAD || n->input_count != 1) return false;

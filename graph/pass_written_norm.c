@@ -1,6 +1,6 @@
-/* LayerNormalization that exporters write out:
+/* Finds a LayerNormalization that is written out,
  *   d = x - mean(x);  d / sqrt(mean(d^2) + epsilon)
- * with the means over the last dimensions; and a scale and a bias behind it become its own. */
+ * with means over the last dimensions. A scale and a bias behind it become its parameters. */
 #include "written_out.h"
 
 /* Whether value is x - mean(x) over the last dimensions, from *axis on. */
@@ -12,14 +12,14 @@ static bool is_centred(const itg_graph *g, itg_id value, itg_id *x, int64_t *axi
     const itg_attrs *a = &mean->attrs;
     const int32_t rank = g->values[sub->inputs[0]].shape.rank;
     if (a->axes_count < 1 || mean->opset != 0) return false;
-    for (int32_t i = 0; i < a->axes_count; ++i) /* ascending: pass_fold.c */
+    for (int32_t i = 0; i < a->axes_count; ++i) /* inference has sorted them */
         if (a->axes[i] != rank - a->axes_count + i) return false;
     *x = sub->inputs[0];
     *axis = rank - a->axes_count;
     return true;
 }
 
-/* What a value is the square of; ITG_NONE: of nothing. */
+/* Returns d if value is d^2; else ITG_NONE. */
 static itg_id root_of_square(const itg_graph *g, itg_id value)
 {
     double two;
@@ -45,7 +45,7 @@ static bool is_variance(const itg_graph *g, itg_id value, itg_id x, int64_t axis
            mean->attrs.axes_count == g->values[x].shape.rank - axis && mean->attrs.axes[0] == axis;
 }
 
-/* The value whose inverse square root a factor is; ITG_NONE: of none. */
+/* Returns v if value is 1 / sqrt(v); else ITG_NONE. */
 static itg_id inverse_root_of(const itg_graph *g, itg_id value)
 {
     double half, one;
@@ -95,7 +95,7 @@ static itg_status normalize(itg_graph *g, itg_id node, itg_id x, int64_t axis, d
 
 /* ---- a scale and a bias behind it ---- */
 
-/* Whether a constant broadcasts to the normalized dimensions and has no more than these. */
+/* Whether a constant broadcasts to the normalized dimensions without more dimensions. */
 static bool fits_rows(const itg_graph *g, const itg_node *norm, itg_id constant)
 {
     const itg_shape *x = &g->values[norm->inputs[0]].shape, *c = &g->values[constant].shape;
@@ -105,8 +105,8 @@ static bool fits_rows(const itg_graph *g, const itg_node *norm, itg_id constant)
     return true;
 }
 
-/* The LayerNormalization, read by this node alone, that the constant operand of Mul or Add can
- * become part of. */
+/* Returns the LayerNormalization that only this Mul or Add reads and whose parameter the constant
+ * operand can become; else NULL. */
 static const itg_node *norm_before(const itg_graph *g, const itg_node *n)
 {
     double scale;
@@ -119,7 +119,7 @@ static const itg_node *norm_before(const itg_graph *g, const itg_node *n)
     return n->op == ITG_OP_ADD || is_plain ? norm : NULL;
 }
 
-/* The node takes the place of the normalization before it. */
+/* Makes the node the LayerNormalization, with the constant as its scale or bias. */
 static itg_status take_over(itg_graph *g, itg_id node, const itg_node *norm, itg_error *err)
 {
     const bool is_scale = g->nodes[node].op == ITG_OP_MUL;

@@ -52,9 +52,9 @@ itg_pass_fn itg_pass_written_norm;
 itg_pass_fn itg_pass_reduce_max;
 /* GatherND by constants becomes Reshape, Gather, Reshape. */
 itg_pass_fn itg_pass_gather_nd;
-/* What a masked score becomes less in front of a Softmax (pass_mask.c). */
+/* The number that is added to a masked score in front of a Softmax (pass_mask.c). */
 #define ITG_MASKED (-128.0f)
-/* Where by a constant mask in front of a Softmax becomes Add, and masks end at ITG_MASKED. */
+/* Before a Softmax, Where by a constant mask becomes Add; masks are limited to ITG_MASKED. */
 itg_pass_fn itg_pass_mask;
 /* Pad of another mode than constant becomes Gather along each axis. */
 itg_pass_fn itg_pass_pad_gather;

@@ -45,8 +45,8 @@ bool itg_is_old_softmax(const itg_graph *g, itg_id node)
            n->opset < 13;
 }
 
-/* Before opset 13 everything from `axis` on is one row. Where only one of those dimensions is not 1
- * this is today's Softmax along it; the rest is rewritten by pass_softmax.c. */
+/* Before opset 13 a row is everything from `axis` on. If at most one of those dimensions is not 1,
+ * this equals today's Softmax along that dimension; pass_softmax.c rewrites the others. */
 itg_status itg_infer_softmax(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_node *n = &g->nodes[node];

@@ -1,4 +1,4 @@
-/* BatchNormalization, LayerNormalization, Softmax, LogSoftmax: in double, each result rounded once
+/* BatchNormalization, LayerNormalization, Softmax, LogSoftmax, computed in double and rounded once
  * to float32. */
 #include "kernels/float_call.h"
 #include "kernels/math.h"
@@ -60,7 +60,7 @@ static void normalize(const float *x, int64_t n, double epsilon, const float *sc
     *inverse_out = 1.0 / deviation;
 }
 
-/* A parameter broadcast to the normalized dimensions [axis, rank); NULL: no memory, or *fits is
+/* Broadcasts a parameter to the normalized dimensions [axis, rank). NULL: no memory, or *fits is
  * false. */
 static float *spread(const itg_tensor *parameter, const itg_shape *shape, int32_t axis, bool *fits)
 {
@@ -142,7 +142,7 @@ itg_status itg_f32_layer_normalization(const itg_call *call)
     return status;
 }
 
-/* e = exp(x - max), sum of e ascending: e / sum; LogSoftmax: (x - max) - log(sum). terms [n] */
+/* terms [n] = exp(x - max), added ascending. Softmax: terms / sum; else (x - max) - log(sum). */
 static void softmax_row(itg_op op, const float *x, int64_t n, int64_t stride, double *terms,
                         float *y)
 {

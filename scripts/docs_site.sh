@@ -8,7 +8,7 @@ mkdir -p build
 [ -x build/site-env/bin/mkdocs ] || { python3 -m venv build/site-env && build/site-env/bin/pip install -q 'mkdocs>=1.6,<2'; }
 rm -rf "$source"
 mkdir -p "$source/bench"
-cp README.md "$source/index.md" "$source/CHANGELOG.md"
+cp README.md "$source/index.md"
 cp CHANGELOG.md LICENSE "$source/"
 cp bench/README.md "$source/bench/"
 cp docs/*.md docs/*.svg "$source/"

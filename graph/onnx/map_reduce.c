@@ -1,8 +1,8 @@
 /* Reductions, and operators that normalize along axes. */
 #include "graph/onnx/map.h"
 
-/* Before opset 13 the input is flattened to two dimensions at `axis`, 1 if absent; the node's opset
- * tells shape inference. */
+/* Before opset 13 the input is flattened to two dimensions at `axis`, 1 if absent. Shape inference
+ * distinguishes this by the node's opset. */
 static itg_status map_softmax(itg_map_node *node, itg_error *err)
 {
     (void)err;
@@ -10,7 +10,7 @@ static itg_status map_softmax(itg_map_node *node, itg_error *err)
     return ITG_OK;
 }
 
-/* More than one output is training before opset 14, and needs training_mode from then on. */
+/* Refuses further outputs, which are for training (since opset 14 with training_mode). */
 static itg_status map_batch_normalization(itg_map_node *node, itg_error *err)
 {
     if (node->output_count == 1) return ITG_OK;
@@ -19,7 +19,7 @@ static itg_status map_batch_normalization(itg_map_node *node, itg_error *err)
                         (int)node->output_count);
 }
 
-/* Absent: all axes but the channels of an image. */
+/* Without axes: all axes of an image except the channels. */
 static itg_status map_mean_variance(itg_map_node *node, itg_error *err)
 {
     static const int64_t image[] = {0, 2, 3};
