@@ -104,8 +104,8 @@ static void cut(const char *source, const char *name, const char *reason)
 {
     size_t size = 0;
     unsigned char *data = bytes_of(source, &size);
+    fresh();
     for (size_t keep = 8; keep + 16 < size; keep += 7) {
-        fresh();
         put(name, data, keep);
         refuses(MADE ":3x8x8", name, reason);
     }
@@ -126,6 +126,7 @@ static void changed_bytes_do_no_harm(void **state)
                                           IMAGES "flat/10.png"};
     (void)state;
     int refused = 0;
+    fresh();
     for (int s = 0; s < 3; s++) {
         size_t size = 0;
         unsigned char *data = bytes_of(sources[s], &size);
@@ -133,7 +134,6 @@ static void changed_bytes_do_no_harm(void **state)
             itg_dataset *got = NULL;
             itg_error err = {.message = ""};
             data[i] ^= 0x55;
-            fresh();
             put("changed.png", data, size);
             refused += itg_data_open(MADE ":3x8x8", 0, &got, &err) != ITG_OK;
             if (!got) assert_non_null(strstr(err.message, "changed.png: "));
