@@ -124,7 +124,6 @@ itg_status itg_parallel_for(int threads, int64_t items, itg_parallel_fn fn, void
 /* Sets how many threads another library that uses OpenMP may use on this thread; returns the
  * previous number, to be restored. */
 int itg_parallel_lend(int threads);
-int itg_thread_count(int wanted); /* wanted > 0: at most 256; 0: the machine's */
 
 /* ---- little-endian bytes on every host ---- */
 /* Copies count elements of size bytes each; reverses the bytes of each on a big-endian host. */

@@ -1,5 +1,6 @@
 #include "base/element.h"
 #include <stdlib.h>
+#include <string.h>
 #include "base/base.h"
 
 static double real_at(const itg_tensor *t, int64_t i)
@@ -10,6 +11,26 @@ static double real_at(const itg_tensor *t, int64_t i)
 static bool is_float(itg_dtype dtype)
 {
     return dtype == ITG_F32 || dtype == ITG_F64;
+}
+
+static float float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits. */
+float itg_float_of_half(uint16_t half)
+{
+    uint32_t sign = (uint32_t)(half >> 15) << 31, exponent = (half >> 10) & 31,
+             fraction = half & 0x3ff;
+    if (exponent == 31) return float_of_bits(sign | 0x7f800000u | fraction << 13);
+    if (exponent == 0) { /* fraction * 2^-24, exact in float32 */
+        float tiny = (float)fraction * 0x1p-24f;
+        return sign ? -tiny : tiny;
+    }
+    return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
 bool itg_element_is_zero(const itg_tensor *t, int64_t i)

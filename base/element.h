@@ -9,6 +9,9 @@ bool itg_element_is_zero(const itg_tensor *t, int64_t i);
  * every number and equal to itself. */
 int itg_element_compare(const itg_tensor *t, int64_t i, int64_t j);
 
+/* IEEE 754 binary16, which float32 holds exactly. */
+float itg_float_of_half(uint16_t half);
+
 /* The distinct slices of x along an axis (axis ITG_MAX_RANK: its distinct elements), in order of
  * their first differing element; `sorted` false: of their first occurrence. */
 typedef struct itg_unique {

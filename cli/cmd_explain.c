@@ -44,14 +44,15 @@ static itg_status open_all(work *w, itg_error *err)
     const itg_cli_value *values = args->values;
     int64_t limit =
         args->given[ITG_CLI_OPT_LIMIT] ? values[ITG_CLI_OPT_LIMIT].integer : (int64_t)LIMIT;
+    char text[ITG_CLI_DATA_TEXT];
     itg_status status =
         itg_cli_model_open(args, args->arguments[0], args->arguments[1], &w->model, err);
     if (status == ITG_OK) status = itg_strategy_open(w->model, args->arguments[1], &w->file, err);
     if (status == ITG_OK)
-        status = itg_cli_data_open_files(values[ITG_CLI_OPT_DATA].text,
+        status = itg_cli_data_open_files(w->model, values[ITG_CLI_OPT_DATA].text,
                                          values[ITG_CLI_OPT_LABELS].text, limit, &w->data, err);
     if (status == ITG_OK && args->given[ITG_CLI_OPT_CALIB])
-        status = itg_data_open(values[ITG_CLI_OPT_CALIB].text,
+        status = itg_data_open(itg_cli_data_text(w->model, values[ITG_CLI_OPT_CALIB].text, text),
                                values[ITG_CLI_OPT_CALIB_LIMIT].integer, &w->calibration, err);
     if (status == ITG_OK) itg_cli_preprocess(args, itg_strategy_preprocess(w->file));
     return status;

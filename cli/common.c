@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 void itg_cli_append(char *out, size_t size, const char *format, ...)
@@ -27,10 +28,36 @@ const char *itg_cli_shape(const itg_shape *shape, char *buffer, size_t size)
 
 /* ---- data ---- */
 
-itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t limit,
-                                   itg_cli_data *out, itg_error *err)
+static bool is_folder(const char *text)
+{
+    struct stat info;
+    return stat(text, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+const char *itg_cli_data_text(const itg_model *model, const char *text,
+                              char buffer[ITG_CLI_DATA_TEXT])
+{
+    const itg_shape *s =
+        model && itg_model_input_count(model) == 1 ? itg_model_input_shape(model, 0) : NULL;
+    if (!s || s->rank != 4 || strlen(text) > ITG_CLI_DATA_TEXT - 64 || !is_folder(text))
+        return text;
+    for (int32_t i = 1; i < 4; i++)
+        if (s->dims[i] < 1) return text;
+    snprintf(buffer, ITG_CLI_DATA_TEXT, "%s:%" PRId64 "x%" PRId64 "x%" PRId64, text, s->dims[1],
+             s->dims[2], s->dims[3]);
+    return buffer;
+}
+
+itg_status itg_cli_data_open_files(const itg_model *model, const char *data, const char *labels,
+                                   int64_t limit, itg_cli_data *out, itg_error *err)
 {
     itg_cli_data opened = {0};
+    char sized[ITG_CLI_DATA_TEXT], classes[ITG_CLI_DATA_TEXT];
+    data = itg_cli_data_text(model, data, sized);
+    if (labels && is_folder(labels)) {
+        snprintf(classes, sizeof classes, "%s:classes", labels);
+        labels = classes;
+    }
     itg_status status = itg_data_open(data, limit, &opened.samples, err);
     if (status == ITG_OK && labels) status = itg_data_open(labels, limit, &opened.labels, err);
     if (status == ITG_OK)
@@ -66,9 +93,10 @@ itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const 
     return status;
 }
 
-itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_error *err)
+itg_status itg_cli_data_open(const itg_cli_args *args, const itg_model *model, itg_cli_data *out,
+                             itg_error *err)
 {
-    return itg_cli_data_open_files(args->values[ITG_CLI_OPT_DATA].text,
+    return itg_cli_data_open_files(model, args->values[ITG_CLI_OPT_DATA].text,
                                    args->values[ITG_CLI_OPT_LABELS].text,
                                    args->values[ITG_CLI_OPT_LIMIT].integer, out, err);
 }

@@ -16,13 +16,20 @@ itg_model_options itg_cli_model_options(const itg_cli_args *args);
 itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const char *strategy,
                               itg_model **out, itg_error *err);
 
-/* --data, --labels and --limit. labels NULL: not given. */
+/* Of a folder of images without a shape: with the shape of the model's only input (NULL: not known)
+ * behind it, in buffer. All other text as it is. */
+#define ITG_CLI_DATA_TEXT 4096
+const char *itg_cli_data_text(const itg_model *model, const char *text,
+                              char buffer[ITG_CLI_DATA_TEXT]);
+/* --data, --labels and --limit, for a model where it is known. labels NULL: not given; of a folder
+ * of images they are the classes. */
 typedef struct itg_cli_data {
     itg_dataset *samples, *labels;
 } itg_cli_data;
-itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_error *err);
-itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t limit,
-                                   itg_cli_data *out, itg_error *err);
+itg_status itg_cli_data_open(const itg_cli_args *args, const itg_model *model, itg_cli_data *out,
+                             itg_error *err);
+itg_status itg_cli_data_open_files(const itg_model *model, const char *data, const char *labels,
+                                   int64_t limit, itg_cli_data *out, itg_error *err);
 /* --part: keeps the samples that the search took for that part; not given: nothing happens. */
 itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *split,
                              itg_cli_data *data, itg_error *err);

@@ -1,6 +1,7 @@
 /* Help text, made from the tables that the parser reads. */
 #include "cli/help.h"
 #include "cli/common.h"
+#include "cli/manual.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -54,23 +55,38 @@ static bool is_threshold(const itg_cli_spec *spec)
     return spec->kind == ITG_CLI_THRESHOLD || spec->kind == ITG_CLI_METHODS;
 }
 
-static void print_option(itg_cli_option option)
+void itg_cli_option_help(itg_cli_option option, char *help, size_t size)
 {
     const itg_cli_spec *spec = itg_cli_option_spec(option);
-    char letter[8] = "    ", help[512], preset[64] = "";
-    if (spec->letter) snprintf(letter, sizeof letter, "-%c, ", spec->letter);
+    char preset[64] = "";
     if (spec->preset)
         snprintf(preset, sizeof preset, " (default %s)", spec->preset);
     else if (is_threshold(spec))
         snprintf(preset, sizeof preset, " (default %s)",
                  itg_threshold_name(itg_threshold_default()));
-    int at = printf("  %s--%s%s%s", letter, spec->name, spec->argument ? " " : "",
-                    spec->argument ? spec->argument : "");
-    snprintf(help, sizeof help, "%s%s", spec->help, preset);
+    snprintf(help, size, "%s%s", spec->help, preset);
     if (is_threshold(spec))
         for (int i = 0; i < ITG_THRESHOLD_METHOD_COUNT; i++)
-            itg_cli_append(help, sizeof help, "%s%s", i > 0 ? ", " : ": ",
+            itg_cli_append(help, size, "%s%s", i > 0 ? ", " : ": ",
                            itg_threshold_name((itg_threshold_method)i));
+}
+
+itg_cli_option itg_cli_shown_option(const itg_cli_command *command, int index)
+{
+    int own = 0;
+    while (command->options[own] != ITG_CLI_OPT_HELP)
+        own++;
+    return index < own ? command->options[index] : itg_cli_common_option(index - own);
+}
+
+static void print_option(itg_cli_option option)
+{
+    const itg_cli_spec *spec = itg_cli_option_spec(option);
+    char letter[8] = "    ", help[1024];
+    if (spec->letter) snprintf(letter, sizeof letter, "-%c, ", spec->letter);
+    int at = printf("  %s--%s%s%s", letter, spec->name, spec->argument ? " " : "",
+                    spec->argument ? spec->argument : "");
+    itg_cli_option_help(option, help, sizeof help);
     print_wrapped(help, at, OPTION_COLUMN);
 }
 
@@ -112,9 +128,7 @@ void itg_cli_help_command(const itg_cli_command *command)
     printf("\n%s.\n", command->summary);
     if (command->details) printf("\n%s\n", command->details);
     puts("\nOptions:");
-    for (int i = 0; command->options[i] != ITG_CLI_OPT_HELP; i++)
-        print_option(command->options[i]);
-    for (int i = 0; itg_cli_common_option(i) != ITG_CLI_OPTION_COUNT; i++)
-        print_option(itg_cli_common_option(i));
+    for (int i = 0; itg_cli_shown_option(command, i) != ITG_CLI_OPTION_COUNT; i++)
+        print_option(itg_cli_shown_option(command, i));
     if (itg_cli_takes(command, ITG_CLI_OPT_SEARCHER)) print_searchers();
 }

@@ -4,17 +4,25 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/help.h"
+#include "cli/manual.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const itg_cli_command *const commands[] = {
     &itg_cli_check,   &itg_cli_simulate, &itg_cli_search, &itg_cli_sensitivity, &itg_cli_inspect,
     &itg_cli_explain, &itg_cli_realize,  &itg_cli_verify, &itg_cli_run,         &itg_cli_demo,
-    &itg_cli_runs,    &itg_cli_report,   &itg_cli_diff,   &itg_cli_hw,          &itg_cli_worker};
+    &itg_cli_runs,    &itg_cli_report,   &itg_cli_diff,   &itg_cli_hw,          &itg_cli_worker,
+    &itg_cli_doctor,  &itg_cli_init};
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
+
+const itg_cli_command *itg_cli_command_at(int index)
+{
+    return index < COMMANDS ? commands[index] : NULL;
+}
 
 static const char *command_name(void *context, int index)
 {
@@ -44,6 +52,8 @@ static int help(int argc, char *const *argv)
         itg_cli_help(commands, COMMANDS);
         return ITG_CLI_OK;
     }
+    if (argc == 3 && strcmp(argv[0], "--write") == 0) /* of the build */
+        return itg_cli_manual_write(commands, COMMANDS, argv[1], argv[2]);
     const itg_cli_command *command = find_command(argv[0]);
     if (!command) return unknown_command(argv[0]);
     itg_cli_help_command(command);
@@ -68,13 +78,14 @@ static int dispatch(int argc, char *const *argv)
     if (!command) return unknown_command(argv[1]);
     itg_cli_args args;
     int status = itg_cli_parse(command, argc - 2, argv + 2, &args);
-    if (status != ITG_CLI_OK) return status;
-    if (args.given[ITG_CLI_OPT_HELP]) {
+    if (status == ITG_CLI_OK && args.given[ITG_CLI_OPT_HELP])
         itg_cli_help_command(command);
-        return ITG_CLI_OK;
+    else if (status == ITG_CLI_OK) {
+        status = itg_cli_check_files(&args, NULL, 0);
+        if (status == ITG_CLI_OK) status = command->run(&args);
     }
-    status = itg_cli_check_files(&args, NULL, 0);
-    return status == ITG_CLI_OK ? command->run(&args) : status;
+    free(args.project);
+    return status;
 }
 
 int main(int argc, char **argv)

@@ -9,6 +9,13 @@ static bool can_judge(itg_metric metric)
            metric != ITG_METRIC_DISTORTION && metric != ITG_METRIC_ACCURACY;
 }
 
+const char *itg_cli_metric_choice(int index)
+{
+    for (int m = 0; m < ITG_METRIC_ALL; m++)
+        if (can_judge((itg_metric)m) && index-- == 0) return itg_metric_about((itg_metric)m)->name;
+    return NULL;
+}
+
 itg_metric itg_cli_metric_named(const itg_cli_args *args)
 {
     itg_metric metric = ITG_METRIC_ACCURACY;
@@ -22,10 +29,8 @@ int itg_cli_metric_name_check(const itg_cli_args *args)
 {
     char names[256] = "";
     if (!args->given[ITG_CLI_OPT_METRIC]) return ITG_CLI_OK;
-    for (int m = 0; m < ITG_METRIC_ALL; m++)
-        if (can_judge((itg_metric)m))
-            itg_cli_append(names, sizeof names, "%s%s", *names ? ", " : "",
-                           itg_metric_about((itg_metric)m)->name);
+    for (int i = 0; itg_cli_metric_choice(i); i++)
+        itg_cli_append(names, sizeof names, "%s%s", i > 0 ? ", " : "", itg_cli_metric_choice(i));
     if (!itg_cli_names_top_metric(args) && !can_judge(itg_cli_metric_named(args)))
         return itg_cli_fail_usage(args->command, "--metric %.64s: expected one of %s, or topK",
                                   args->values[ITG_CLI_OPT_METRIC].text, names);

@@ -9,6 +9,8 @@ int itg_cli_metric_name_check(const itg_cli_args *args);
 /* Whether the score has it, of what is called name, with labels or without. */
 itg_status itg_cli_metric_known(const itg_cli_args *args, const itg_score *score, const char *name,
                                 bool has_labels, itg_error *err);
+/* The names that --metric takes, by index; NULL past the end. */
+const char *itg_cli_metric_choice(int index);
 /* metric_top.c: "topK" of a K that the list does not have, as a metric that the program brings;
  * false: the name is another. */
 bool itg_cli_top_metric(const char *name, itg_user_metric *out);

@@ -81,6 +81,11 @@ static const char *(*const names[ITG_CLI_KIND_COUNT])(void *context, int index) 
     [ITG_CLI_PART] = part_name,
 };
 
+const char *itg_cli_kind_name(itg_cli_kind kind, int index)
+{
+    return names[kind] ? names[kind](NULL, index) : NULL;
+}
+
 /* ---- values ---- */
 
 static int bad_value(const parser *p, const itg_cli_spec *spec, const char *text,

@@ -3,6 +3,7 @@
  */
 #include "base/nearest.h"
 #include "cli/options.h"
+#include "cli/project.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -208,5 +209,6 @@ int itg_cli_parse(const itg_cli_command *command, int argc, char *const *argv, i
         if (out->given[ITG_CLI_OPT_HELP]) return ITG_CLI_OK;
         i += used;
     }
-    return check_complete(&p);
+    int status = itg_cli_project_apply(out);
+    return status == ITG_CLI_OK ? check_complete(&p) : status;
 }

@@ -108,6 +108,7 @@ typedef struct itg_cli_args {
     const char *arguments[ITG_CLI_MAX_ARGUMENTS];
     bool given[ITG_CLI_OPTION_COUNT];
     itg_cli_value values[ITG_CLI_OPTION_COUNT];
+    char *project; /* text of intaglio.toml, to which values may point; the caller frees it */
 } itg_cli_args;
 
 /* Fills *out from the words behind the command's name. Errors are printed. --help stops the
@@ -118,6 +119,9 @@ int itg_cli_parse(const itg_cli_command *command, int argc, char *const *argv, i
 /* What stands behind one option; errors are printed. */
 int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,
                         itg_cli_value *out);
+
+/* The names that a kind of value has, by index; NULL past the end, and of a kind without. */
+const char *itg_cli_kind_name(itg_cli_kind kind, int index);
 
 /* The option common to all commands, by index; ITG_CLI_OPTION_COUNT past the end. */
 itg_cli_option itg_cli_common_option(int index);

@@ -1,5 +1,5 @@
 # What `cmake --install` puts down: the program, one library of all folders below cli, static and shared, the public headers, a pkg-config
-# file and a CMake package (find_package(intaglio) gives intaglio::intaglio), documentation.
+# file and a CMake package (find_package(intaglio) gives intaglio::intaglio), manual pages, completion of shells, documentation.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -45,6 +45,19 @@ if(ITG_WITH_ONEDNN)
   target_link_libraries(itg_shared PRIVATE ${ITG_ONEDNN_LIBRARY})
   set(ITG_PC_ONEDNN "-ldnnl")
 endif()
+set(ITG_PC_IMAGES "")
+set(ITG_IMAGE_MODULES "")
+foreach(pair LIBPNG:libpng LIBJPEG:libturbojpeg)
+  string(REPLACE ":" ";" pair ${pair})
+  list(GET pair 0 name)
+  list(GET pair 1 module)
+  if(${name}_FOUND)
+    target_link_libraries(itg_intaglio PRIVATE PkgConfig::${name})
+    target_link_libraries(itg_shared PRIVATE PkgConfig::${name})
+    string(APPEND ITG_PC_IMAGES " ${module}")
+    string(APPEND ITG_IMAGE_MODULES " ${name}:${module}")
+  endif()
+endforeach()
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/intaglio)
 file(RELATIVE_PATH ITG_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/intaglio.pc.in intaglio.pc @ONLY)
@@ -55,6 +68,12 @@ write_basic_package_version_file(intaglioConfigVersion.cmake COMPATIBILITY SameM
 if(TARGET intaglio)
   install(TARGETS intaglio RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+if(ITG_MANUAL)
+  install(DIRECTORY ${ITG_MANUAL}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
+  install(FILES ${ITG_MANUAL}/intaglio.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME intaglio)
+  install(FILES ${ITG_MANUAL}/_intaglio DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${ITG_MANUAL}/intaglio.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
 install(TARGETS itg_intaglio itg_shared EXPORT intaglio ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT intaglio FILE intaglioTargets.cmake NAMESPACE intaglio:: DESTINATION ${package_folder})
@@ -64,3 +83,13 @@ install(FILES ${PROJECT_BINARY_DIR}/intaglio.pc DESTINATION ${CMAKE_INSTALL_LIBD
 install(DIRECTORY include/intaglio DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# cpack -G DEB: a Debian package, which depends on the libraries that it was linked with.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "The Intaglio developers <intaglio@localhost>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+include(CPack)

@@ -25,6 +25,7 @@
 #ifndef ITG_ACCEL_H
 #define ITG_ACCEL_H
 #include "kernels/int_ops.h"
+#include <intaglio/types.h>
 
 /* ---- kernel sets (accel_choose.c); thread-safe ---- */
 typedef struct itg_accel_kernels itg_accel_kernels;
@@ -32,8 +33,6 @@ typedef struct itg_accel_kernels itg_accel_kernels;
  * ITG_UNSUPPORTED: not on this machine, or it failed its proof. */
 itg_status itg_accel_choose(const char *name, const itg_accel_kernels **out, itg_error *err);
 const char *itg_accel_name(const itg_accel_kernels *kernels);
-/* Name of set `index` of this build; 0 is "reference". NULL: there are not so many. */
-const char *itg_accel_set(int index);
 
 /* For benchmarks: runs the set's multiply-accumulate instruction on registers, `rounds` times a
  * fixed number, and returns the number of multiply-accumulates; 0: the set has no such

@@ -13,19 +13,24 @@ static const itg_accel_kernels *const sets[] = {
 };
 enum { SETS = sizeof sets / sizeof *sets };
 
-enum verdict { UNKNOWN, PROVEN, REFUSED };
-static _Atomic int verdicts[SETS];
+static _Atomic int verdicts[SETS]; /* 0: not known; else 1 + itg_accel_state */
+
+itg_accel_state itg_accel_set_state(int index)
+{
+    if (sets[index] == &itg_accel_reference) return ITG_ACCEL_PROVEN;
+    int verdict = atomic_load(&verdicts[index]);
+    if (verdict == 0) {
+        verdict = 1 + (!sets[index]->usable()          ? ITG_ACCEL_ABSENT
+                       : itg_accel_proves(sets[index]) ? ITG_ACCEL_PROVEN
+                                                       : ITG_ACCEL_WRONG);
+        atomic_store(&verdicts[index], verdict);
+    }
+    return (itg_accel_state)(verdict - 1);
+}
 
 static bool is_proven(int index)
 {
-    if (sets[index] == &itg_accel_reference) return true;
-    int verdict = atomic_load(&verdicts[index]);
-    if (verdict == UNKNOWN) {
-        bool usable = sets[index]->usable();
-        verdict = usable && itg_accel_proves(sets[index]) ? PROVEN : REFUSED;
-        atomic_store(&verdicts[index], verdict);
-    }
-    return verdict == PROVEN;
+    return itg_accel_set_state(index) == ITG_ACCEL_PROVEN;
 }
 
 static itg_status choose_named(const char *name, const itg_accel_kernels **out, itg_error *err)
@@ -51,6 +56,14 @@ itg_status itg_accel_choose(const char *name, const itg_accel_kernels **out, itg
         best--;
     *out = sets[best];
     return ITG_OK;
+}
+
+itg_status itg_accel_chosen(const char **out, itg_error *err)
+{
+    const itg_accel_kernels *kernels = NULL;
+    itg_status status = itg_accel_choose(NULL, &kernels, err);
+    if (status == ITG_OK) *out = kernels->name;
+    return status;
 }
 
 const char *itg_accel_name(const itg_accel_kernels *kernels)

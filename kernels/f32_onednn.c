@@ -9,6 +9,7 @@
 #include "kernels/f32_window.h"
 
 #include <dnnl.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MOST_STEPS = 5, MOST_MEMORIES = 12, MOST_ARGS = 4 };
@@ -331,6 +332,13 @@ itg_status itg_onednn_create(itg_onednn **out, itg_error *err)
     }
     *out = made;
     return ITG_OK;
+}
+
+const char *itg_onednn_version(char buffer[32])
+{
+    const dnnl_version_t *v = dnnl_version();
+    snprintf(buffer, 32, "%d.%d.%d", v->major, v->minor, v->patch);
+    return buffer;
 }
 
 void itg_onednn_destroy(itg_onednn *context)

@@ -180,6 +180,11 @@ static itg_status check_or_create(itg_run_log *log, bool writer, itg_error *err)
     return ITG_OK;
 }
 
+const char *itg_run_log_sqlite(void)
+{
+    return sqlite3_libversion();
+}
+
 /* The mode that this connection is in must be the one asked for: elsewhere the file may have been
  * set to WAL. */
 static itg_status set_journal_mode(itg_run_log *log, itg_error *err)

@@ -26,7 +26,7 @@ build() {
 }
 
 build_packages="gcc libc6-dev cmake ninja-build pkg-config protobuf-compiler protobuf-c-compiler libprotobuf-c-dev
-    libcjson-dev libsqlite3-dev libzip-dev zlib1g-dev"
-# libdnnl-dev: the tests cover both sets of float kernels; libhiredis-dev, libssl-dev, redis-server, openssl: workers on other machines.
-# Nothing else needs them.
-test_packages="g++ libcmocka-dev libdnnl-dev libhiredis-dev libssl-dev redis-server openssl python3 python3-numpy"
+    libcjson-dev libsqlite3-dev libzip-dev zlib1g-dev libpng-dev libturbojpeg0-dev"
+# libdnnl-dev: the tests cover both sets of float kernels; libhiredis-dev, libssl-dev, redis-server, openssl: workers on other machines;
+# mandoc, zsh, fish: manual pages and completions are tried where they are. Nothing else needs them.
+test_packages="g++ libcmocka-dev libdnnl-dev libhiredis-dev libssl-dev redis-server openssl python3 python3-numpy mandoc zsh fish"

@@ -90,17 +90,18 @@ static itg_status parse_descr(const char *name, const char *descr, itg_array_hea
         itg_dtype dtype;
     } allowed[] = {{"b1", ITG_BOOL}, {"u1", ITG_U8},  {"i1", ITG_S8},  {"u2", ITG_U16},
                    {"i2", ITG_S16},  {"u4", ITG_U32}, {"i4", ITG_S32}, {"i8", ITG_S64},
-                   {"f4", ITG_F32},  {"f8", ITG_F64}};
+                   {"f2", ITG_F32},  {"f4", ITG_F32}, {"f8", ITG_F64}};
     for (size_t i = 0; strlen(descr) == 3 && i < sizeof allowed / sizeof *allowed; i++) {
         if (strcmp(descr + 1, allowed[i].code) != 0) continue;
         bool one_byte = itg_dtype_size(allowed[i].dtype) == 1;
         if (descr[0] != '<' && descr[0] != '>' && !(one_byte && descr[0] == '|')) break;
         out->dtype = allowed[i].dtype;
+        out->is_half = strcmp(allowed[i].code, "f2") == 0;
         out->big_endian = descr[0] == '>';
         return ITG_OK;
     }
     return itg_fail(err, ITG_UNSUPPORTED,
-                    "%s: element type '%s'; expected one of b1 u1 i1 u2 i2 u4 i4 i8 f4 f8", name,
+                    "%s: element type '%s'; expected one of b1 u1 i1 u2 i2 u4 i4 i8 f2 f4 f8", name,
                     descr);
 }
 

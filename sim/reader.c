@@ -1,5 +1,6 @@
 /* Streams and the elements of arrays. Memory grows with the bytes that are read, never by the sizes
  * in a header. */
+#include "base/element.h"
 #include "sim/reader.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ itg_status itg_reader_exact(itg_reader *reader, void *out, size_t bytes, const c
                             itg_error *err)
 {
     int64_t got = read_some(reader, out, bytes);
+    if (got < 0 && reader->why) return itg_fail(err, reader->why->code, "%s", reader->why->message);
     if (got < 0)
         return itg_fail(err, ITG_BAD_FILE, "%s: damaged within its %s", reader->name, what);
     if ((size_t)got < bytes)
@@ -157,6 +159,57 @@ static void reverse_bytes(unsigned char *data, int64_t count, size_t size)
             data[b] = t;
         }
     }
+}
+
+/* ---- float16 ---- */
+
+typedef struct half_stream {
+    itg_reader inner;
+    bool is_swapped;
+} half_stream;
+
+/* bytes is a multiple of 4, or 1 where nothing more is expected. */
+static int64_t read_half(void *handle, void *out, size_t bytes)
+{
+    enum { PART = 1024 };
+    half_stream *h = handle;
+    uint16_t halves[PART];
+    const size_t wanted = bytes < 4 ? 1 : bytes / 4 < PART ? bytes / 4 : PART;
+    const int64_t got = read_some(&h->inner, halves, wanted * sizeof *halves);
+    if (got <= 0 || bytes < 4) return got > 0 ? 1 : got;
+    const int64_t count = got / 2;
+    if (h->is_swapped) reverse_bytes((unsigned char *)halves, count, sizeof *halves);
+    for (int64_t i = 0; i < count; i++) {
+        const float value = itg_float_of_half(halves[i]);
+        memcpy((unsigned char *)out + 4 * i, &value, sizeof value);
+    }
+    return 4 * count;
+}
+
+static void close_half(void *handle)
+{
+    half_stream *h = handle;
+    if (h->inner.close) h->inner.close(h->inner.handle);
+    free(h);
+}
+
+static int64_t doubled(int64_t size, int64_t header)
+{
+    return size < 0 ? size : size > INT64_MAX / 2 ? INT64_MAX : 2 * size - header;
+}
+
+itg_status itg_half_begin(itg_reader *reader, itg_array_header *header, itg_error *err)
+{
+    half_stream *h = malloc(sizeof *h);
+    if (!h) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory to read it", reader->name);
+    *h = (half_stream){*reader, header->big_endian != host_is_big_endian()};
+    reader->handle = h;
+    reader->read = read_half;
+    reader->close = close_half;
+    reader->size = doubled(reader->size, header->bytes);
+    reader->max_size = doubled(reader->max_size, header->bytes);
+    header->big_endian = host_is_big_endian();
+    return ITG_OK;
 }
 
 itg_status itg_array_begin(const itg_reader *reader, const itg_array_header *header, int64_t limit,

@@ -1,5 +1,5 @@
-/* Private to stream.c, dataset.c, csv.c, npy.c, npz.c, idx.c: a stream of bytes (plain file,
- * inflated gzip file, zip entry) and the array payload behind a header. A header's claims are
+/* Private to stream.c, dataset.c, csv.c, npy.c, npz.c, idx.c, images.c: a stream of bytes (plain
+ * file, inflated gzip file, zip entry) and the array payload behind a header. A header's claims are
  * checked against what the stream can hold before anything is allocated. */
 #ifndef ITG_READER_H
 #define ITG_READER_H
@@ -16,6 +16,7 @@ typedef struct itg_reader {
     void *handle;
     int64_t (*read)(void *handle, void *out, size_t bytes); /* delivered; 0: end; -1: damaged */
     void (*close)(void *handle);                            /* NULL: nothing to close */
+    const itg_error *why;                /* what a damaged one says, in the handle; NULL: nothing */
     int64_t size;                        /* total bytes; -1: known only at the end */
     int64_t max_size;                    /* a bound of the bytes that it can deliver */
     bool inflates;                       /* compressed: end and checksum are checked when reached */
@@ -33,6 +34,7 @@ typedef struct itg_array_header {
     itg_dtype dtype;
     itg_shape shape; /* rank 0: refused by itg_array_begin */
     bool big_endian;
+    bool is_half;  /* float16; dtype is F32 */
     int64_t bytes; /* of the header itself */
 } itg_array_header;
 /* The elements behind a header that was just read. */
@@ -67,6 +69,10 @@ itg_status itg_npz_open(int fd, const char *entry, int64_t file_size, itg_reader
 bool itg_csv_is(const char *path); /* by its name */
 itg_status itg_csv_open(const char *columns, itg_reader *reader, itg_array_header *out,
                         itg_error *err);
+
+/* Behind the header of an array of float16, which header says as float32: the stream delivers its
+ * elements as float32 from here on, in the host's byte order. */
+itg_status itg_half_begin(itg_reader *reader, itg_array_header *header, itg_error *err);
 
 /* Computes the hash of a dataset, sample by sample. */
 void itg_dataset_hash_begin(itg_sha256 *hash, itg_dtype dtype, const itg_shape *shape);

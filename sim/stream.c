@@ -1,5 +1,5 @@
 /* Files of samples, read in order, in parts. The content tells the format (of .csv the name). */
-#include "sim/reader.h"
+#include "sim/image.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -103,17 +103,24 @@ static itg_status read_header(itg_data_stream *s, int64_t limit, itg_error *err)
     else if (itg_idx_is(reader))
         status = itg_idx_header(reader, &header, err);
     else
-        return itg_fail(err, ITG_BAD_FILE,
-                        "%s: neither .npy, .npz nor IDX by its first bytes, nor .csv by its name",
-                        reader->name);
+        return itg_fail(
+            err, ITG_BAD_FILE,
+            "%s: neither .npy, .npz nor IDX by its first bytes, nor .csv by its name, nor a "
+            "folder of images",
+            reader->name);
+    if (status == ITG_OK && header.is_half) status = itg_half_begin(reader, &header, err);
     return status == ITG_OK ? itg_array_begin(reader, &header, limit, &s->array, err) : status;
 }
 
-static itg_status open_csv(itg_data_stream *s, const char *columns, int64_t limit, itg_error *err)
+typedef itg_status (*open_fn)(const char *entry, itg_reader *reader, itg_array_header *out,
+                              itg_error *err);
+/* What is no array in a file: columns of .csv, images of a folder. */
+static itg_status open_made(itg_data_stream *s, open_fn open_array, const char *entry,
+                            int64_t limit, itg_error *err)
 {
     itg_array_header header = {0};
     s->reader = (itg_reader){.name = s->file};
-    itg_status status = itg_csv_open(columns, &s->reader, &header, err);
+    itg_status status = open_array(entry, &s->reader, &header, err);
     return status == ITG_OK ? itg_array_begin(&s->reader, &header, limit, &s->array, err) : status;
 }
 
@@ -136,8 +143,11 @@ static itg_status open_source(itg_data_source *source, int64_t limit, itg_data_s
     s->file = source->file;
     s->input = source->input;
     source->path = source->file = source->input = NULL;
-    itg_status status = itg_csv_is(s->file) ? open_csv(s, source->entry, limit, err)
-                                            : open_binary(s, source->entry, limit, err);
+    const open_fn made = itg_images_is(s->file) ? itg_images_open
+                         : itg_csv_is(s->file)  ? itg_csv_open
+                                                : NULL;
+    itg_status status = made ? open_made(s, made, source->entry, limit, err)
+                             : open_binary(s, source->entry, limit, err);
     if (status != ITG_OK) {
         itg_data_stream_close(s);
         return status;

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include "base/element.h"
 #include "graph/onnx/tensor_read.h"
 
 /* The typed field of TensorProto that holds the elements if raw_data does not. */
@@ -69,22 +70,9 @@ static float float_of_bits(uint32_t bits)
     return value;
 }
 
-/* IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits. */
-static float float_of_half(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half >> 15) << 31, exponent = (half >> 10) & 31,
-             fraction = half & 0x3ff;
-    if (exponent == 31) return float_of_bits(sign | 0x7f800000u | fraction << 13);
-    if (exponent == 0) { /* fraction * 2^-24, exact in float32 */
-        float tiny = (float)fraction * 0x1p-24f;
-        return sign ? -tiny : tiny;
-    }
-    return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
-}
-
 static float widen(int32_t type, uint16_t bits)
 {
-    return type == TYPE_FLOAT16 ? float_of_half(bits) : float_of_bits((uint32_t)bits << 16);
+    return type == TYPE_FLOAT16 ? itg_float_of_half(bits) : float_of_bits((uint32_t)bits << 16);
 }
 
 /* Rounds half to even; a finite number stays finite. */

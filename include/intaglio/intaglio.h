@@ -152,7 +152,8 @@ const itg_node_report *itg_check_node(const itg_check *check, int32_t index);
 /* ---- data ---- */
 typedef struct itg_dataset itg_dataset;
 /* Samples from .npy, .npz ("file.npz:array"), IDX (plain or gzip) or .csv, shape [samples, ...].
- * Of a .csv "file.csv:NAME" is one column, "file.csv:-NAME" all others. For a
+ * Of a .csv "file.csv:NAME" is one column, "file.csv:-NAME" all others; of a folder of images
+ * "folder:3x224x224" are the samples, "folder:classes" the labels (docs/data.md). For a
  * model with several inputs: an .npz with one array for each, which bears the input's name, or
  * "image=a.npy,ids=b.npz:x"; all have the same number of samples. limit > 0: only so many from the
  * start. */
@@ -1077,6 +1078,7 @@ itg_status itg_searcher_check(const char *text, itg_error *err);
 /* ---- log ---- */
 /* A SQLite database of runs and their trials; docs/log-schema.md. Not thread-safe. */
 typedef struct itg_run_log itg_run_log;
+const char *itg_run_log_sqlite(void); /* version of SQLite: "3.40.1" */
 typedef struct itg_run_data {
     const char *name; /* as the user gave it; NULL: there was none */
     int64_t samples;

@@ -309,6 +309,25 @@ typedef enum itg_float_kernels {
     ITG_FLOAT_KERNELS_COUNT
 } itg_float_kernels;
 
+int itg_thread_count(int wanted); /* what threads = wanted means: at most 256; 0: the machine's */
+/* The version of oneDNN, in buffer; NULL: this build has none. Whether it computes: a product of
+ * matrices, checked exactly. ITG_UNSUPPORTED: it does not, or there is none. */
+const char *itg_onednn_version(char buffer[32]);
+itg_status itg_onednn_check(itg_error *err);
+
+/* The sets of integer kernels of this build, slowest first. A set is tested against the reference
+ * set in this process before it is used; one that differs in a bit is WRONG and is not used. */
+typedef enum itg_accel_state {
+    ITG_ACCEL_PROVEN,
+    ITG_ACCEL_ABSENT, /* the processor or the operating system does not run it */
+    ITG_ACCEL_WRONG
+} itg_accel_state;
+const char *itg_accel_set(int index); /* 0 is "reference"; NULL: there are not so many */
+itg_accel_state itg_accel_set_state(int index);
+/* The name of the set that programs run with: the one that the environment variable
+ * INTAGLIO_KERNELS names, which fails where it cannot be used, or else the last that is proven. */
+itg_status itg_accel_chosen(const char **out, itg_error *err);
+
 typedef enum itg_threshold_method {
     ITG_THRESHOLD_MAX,
     ITG_THRESHOLD_AVG,
