@@ -1,6 +1,6 @@
 /* Convolutions and matrix products: rows of the first operand (patches) against rows of the second
  * (filters), unpacked four at a time; convolutions of one channel each by their own loop. */
-#include "realize/emit/c_mac.h"
+#include "realize/emit/c_helium.h"
 #include <string.h>
 
 enum { MOST_PATCHES = 64, FEW_PATCHES = 4, LEAST_PATCHES = 2, PATCH_BYTES = 8192 };
@@ -460,6 +460,7 @@ void itg_emit_mac(itg_emitter *e, const itg_emit_layer *l)
     bool depthwise = is_depthwise(&t);
     t.x = itg_emit_read(e, l, 0, true);
     itg_emit_weights(e, &t, depthwise);
+    itg_emit_helium_mac(e, &t, depthwise, scratch_of(&t));
     if (depthwise) {
         write_depthwise(e, &t);
         return;
