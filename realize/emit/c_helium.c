@@ -11,7 +11,13 @@
 #include "realize/emit/c_helium.h"
 #include <string.h>
 
-enum { QUAD = 4, WORDS = 9 /* of terms, for four sums */, MOST_ROWS = 64, WIDE_TILE = 8 };
+enum {
+    QUAD = 4,
+    WORDS = 9 /* of terms, for four sums */,
+    LANES = 16,
+    MOST_ROWS = 64,
+    WIDE_TILE = 8
+};
 
 static const char begin_text[] = "/* HELIUM: vectors of 128 bits. */\n"
                                  "#if defined(__ARM_FEATURE_MVE) && !defined(__ARM_BIG_ENDIAN)\n"
@@ -43,58 +49,50 @@ static const char sums_text[] =
 
 static const char codes_text[] =
     "#ifdef HELIUM\n"
-    "/* Four sums as codes, not limited; terms: biases, multipliers, shifts. */\n"
+    "/* Four sums as codes, not limited; terms: multipliers and shifts. */\n"
     "static inline int32x4_t helium_codes$1(int32x4_t v, const int32_t *terms, int32_t zero)\n"
     "{\n"
-    "    const int32x4_t shift = vldrbq_s32((const int8_t *)(terms + 8));\n"
-    "    v = vaddq_s32(v, vldrwq_s32(terms));\n"
-    "    v = helium_scale$1(v, vldrwq_s32(terms + 4), shift);\n"
-    "    return vqaddq_n_s32(v, zero);\n"
+    "    const int32x4_t shift = vldrbq_s32((const int8_t *)(terms + 4));\n"
+    "    return vqaddq_n_s32(helium_scale$1(v, vldrwq_s32(terms), shift), zero);\n"
     "}\n"
     "#endif\n\n";
 
 static const char dot_text[] =
     "#ifdef HELIUM\n"
-    "/* Codes of `count` positions: rows a, whose sums begin with start, against filters w. */\n"
-    "static ONCE void helium_dot$1(const helium_layer *l, const uint8_t *a, const uint32_t "
+    "/* Codes of `count` positions: rows x of whole vectors, zeros behind their depth, whose sums "
+    "begin\n"
+    " * with start, against filters w, behind which 15 bytes may be read. */\n"
+    "static ONCE void helium_dot$1(const helium_layer *l, const uint8_t *x, const uint32_t "
     "*start,\n"
     "                              int32_t count, const uint8_t *w, int32_t filters,\n"
     "                              const int32_t *terms, uint8_t *y)\n"
     "{\n"
-    "    const int32_t depth = l->depth;\n"
-    "    const mve_pred16_t some = vctp8q((uint32_t)(depth & 15));\n"
-    "    for (; count > 0; count--, a += depth, y += l->step, start++) {\n"
-    "        const uint8_t *w0 = w;\n"
-    "        const int32_t *t = terms;\n"
-    "        for (int32_t left = filters; left > 0; left -= 4, t += 9) {\n"
-    "            const uint8_t *x = a, *w1 = left > 1 ? w0 + depth : w0;\n"
-    "            const uint8_t *w2 = left > 2 ? w1 + depth : w0, *w3 = left > 3 ? w2 + depth : "
-    "w0;\n"
-    "            uint32_t s0 = *start, s1 = s0, s2 = s0, s3 = s0;\n"
-    "            for (int32_t i = depth >> 4; i > 0; i--) {\n"
-    "                const uint8x16_t v = vldrbq_u8(x);\n"
+    "    const int32_t depth = l->depth, vectors = (depth + 15) >> 4;\n"
+    "    const int32x4_t lo = vdupq_n_s32(l->lo), hi = vdupq_n_s32(l->hi);\n"
+    "    for (; filters > 0; filters -= 4, w += 4 * depth, terms += 9, y += 4) {\n"
+    "        const int32_t second = filters > 1 ? depth : 0, third = filters > 2 ? depth : 0;\n"
+    "        const int32_t fourth = filters > 3 ? depth : 0;\n"
+    "        const mve_pred16_t some = vctp32q((uint32_t)filters);\n"
+    "        const uint8_t *a = x;\n"
+    "        int8_t *out = (int8_t *)y;\n"
+    "        for (int32_t p = 0; p < count; p++, out += l->step) {\n"
+    "            const uint8_t *w0 = w, *w1 = w0 + second, *w2 = w1 + third, *w3 = w2 + fourth;\n"
+    "            uint32_t s0 = start[p], s1 = s0, s2 = s0, s3 = s0;\n"
+    "            for (int32_t i = vectors; i > 0; i--) {\n"
+    "                const uint8x16_t v = vldrbq_u8(a);\n"
     "                s0 = vmladavaq_u8(s0, v, vldrbq_u8(w0));\n"
     "                s1 = vmladavaq_u8(s1, v, vldrbq_u8(w1));\n"
     "                s2 = vmladavaq_u8(s2, v, vldrbq_u8(w2));\n"
     "                s3 = vmladavaq_u8(s3, v, vldrbq_u8(w3));\n"
-    "                x += 16, w0 += 16, w1 += 16, w2 += 16, w3 += 16;\n"
-    "            }\n"
-    "            if ((depth & 15) > 0) {\n"
-    "                const uint8x16_t v = vldrbq_z_u8(x, some);\n"
-    "                s0 = vmladavaq_u8(s0, v, vldrbq_z_u8(w0, some));\n"
-    "                s1 = vmladavaq_u8(s1, v, vldrbq_z_u8(w1, some));\n"
-    "                s2 = vmladavaq_u8(s2, v, vldrbq_z_u8(w2, some));\n"
-    "                s3 = vmladavaq_u8(s3, v, vldrbq_z_u8(w3, some));\n"
-    "                w3 += depth & 15;\n"
+    "                a += 16, w0 += 16, w1 += 16, w2 += 16, w3 += 16;\n"
     "            }\n"
     "            int32x4_t v = vdupq_n_s32((int32_t)s0);\n"
     "            v = vsetq_lane_s32((int32_t)s1, v, 1);\n"
     "            v = vsetq_lane_s32((int32_t)s2, v, 2);\n"
     "            v = vsetq_lane_s32((int32_t)s3, v, 3);\n"
-    "            v = helium_codes$1(v, t, l->zero);\n"
-    "            v = vminq_s32(vmaxq_s32(v, vdupq_n_s32(l->lo)), vdupq_n_s32(l->hi));\n"
-    "            vstrbq_p_s32((int8_t *)y + filters - left, v, vctp32q((uint32_t)left));\n"
-    "            w0 = w3;\n"
+    "            v = vaddq_s32(v, vldrwq_s32(terms));\n"
+    "            v = vminq_s32(vmaxq_s32(helium_codes$1(v, terms + 4, l->zero), lo), hi);\n"
+    "            vstrbq_p_s32(out, v, some);\n"
     "        }\n"
     "    }\n"
     "}\n"
@@ -258,17 +256,19 @@ void itg_emit_helium_end(itg_emitter *e)
 /* ---- convolutions and products ---- */
 
 typedef struct pieces {
-    int64_t rows, filters; /* positions, and filters unpacked, at a time; filters 0: not unpacked */
+    int64_t rows, row; /* positions at a time, and bytes of each */
+    int64_t filters;   /* unpacked at a time; 0: read where they are */
 } pieces;
 
 static bool plan_of(const itg_emit_helium_sums *h, int64_t bits, pieces *out)
 {
     const itg_emit_mac_view *t = h->t;
-    const int64_t room = (int64_t)h->room, row = t->depth + 4;
-    out->filters = bits == 8 ? 0 : WIDE_TILE;
-    if (out->filters * t->depth > room / 4) out->filters = QUAD;
+    out->row = (t->depth + LANES - 1) / LANES * LANES;
+    out->filters = bits == 8 && out->row == t->depth ? 0 : WIDE_TILE;
+    if (out->filters * t->depth > (int64_t)h->room / 4 && out->filters > 0) out->filters = QUAD;
     if (out->filters > t->filters) out->filters = t->filters;
-    out->rows = (room - out->filters * t->depth) / row;
+    const int64_t tile = out->filters > 0 ? out->filters * t->depth + LANES : 0;
+    out->rows = ((int64_t)h->room - tile) / (out->row + 4);
     if (out->rows > MOST_ROWS) out->rows = MOST_ROWS;
     if (out->rows > t->patches) out->rows = t->patches;
     return out->rows >= 1;
@@ -367,7 +367,7 @@ static void write_sums(itg_emitter *e, const itg_emit_helium_sums *h, const piec
                     h->at / 4, h->at + (size_t)starts);
     if (plan->filters > 0)
         ITG_EMIT_FORMAT(e, "        uint8_t *const tile = arena.u8 + %zu;\n",
-                        h->at + (size_t)(starts + plan->rows * t->depth));
+                        h->at + (size_t)(starts + plan->rows * plan->row));
     if (t->groups > 1)
         ITG_EMIT_FORMAT(e, "        for (int32_t g = 0; g < %s; g++)\n",
                         itg_emit_number(e, t->groups));

@@ -19,7 +19,8 @@ static const char depthwise_text[] =
     "{\n"
     "    for (int32_t left = l->step; left > 0; left -= 16, in += 16, y += 16, terms += 36) {\n"
     "        const mve_pred16_t some = vctp8q((uint32_t)left);\n"
-    "        int32x4_t s0 = vdupq_n_s32(0), s1 = s0, s2 = s0, s3 = s0;\n"
+    "        int32x4_t s0 = vldrwq_s32(terms), s1 = vldrwq_s32(terms + 9);\n"
+    "        int32x4_t s2 = vldrwq_s32(terms + 18), s3 = vldrwq_s32(terms + 27);\n"
     "        const int8_t *x = in;\n"
     "        for (int32_t r = rows; r > 0; r--, x += row_rest)\n"
     "            for (int32_t s = columns; s > 0; s -= 2) {\n"
@@ -37,14 +38,15 @@ static const char depthwise_text[] =
     "                s2 = vaddq_s32(s2, vmovltq_s16(even));\n"
     "                s3 = vaddq_s32(s3, vmovltq_s16(odd));\n"
     "            }\n"
-    "        s0 = helium_codes$1(s0, terms, l->zero);\n"
-    "        s1 = helium_codes$1(s1, terms + 9, l->zero);\n"
-    "        s2 = helium_codes$1(s2, terms + 18, l->zero);\n"
-    "        s3 = helium_codes$1(s3, terms + 27, l->zero);\n"
-    "        const int16x8_t none = vdupq_n_s16(0);\n"
-    "        const int16x8_t even = vqmovntq_s32(vqmovnbq_s32(none, s0), s2);\n"
-    "        const int16x8_t odd = vqmovntq_s32(vqmovnbq_s32(none, s1), s3);\n"
-    "        int8x16_t v = vqmovntq_s16(vqmovnbq_s16(vdupq_n_s8(0), even), odd);\n"
+    "        s0 = helium_codes$1(s0, terms + 4, l->zero);\n"
+    "        s2 = helium_codes$1(s2, terms + 22, l->zero);\n"
+    "        s1 = helium_codes$1(s1, terms + 13, l->zero);\n"
+    "        s3 = helium_codes$1(s3, terms + 31, l->zero);\n"
+    "        const int16x8_t even = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(s0), s0), "
+    "s2);\n"
+    "        const int16x8_t odd = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(s1), s1), s3);\n"
+    "        int8x16_t v = vqmovnbq_s16(vreinterpretq_s8_s16(even), even);\n"
+    "        v = vqmovntq_s16(v, odd);\n"
     "        v = vmaxq_s8(v, vdupq_n_s8((int8_t)l->lo));\n"
     "        vstrbq_p_s8(y, vminq_s8(v, vdupq_n_s8((int8_t)l->hi)), some);\n"
     "    }\n"
@@ -135,7 +137,8 @@ void itg_emit_helium_depthwise(itg_emitter *e, const itg_emit_helium_sums *h)
     const itg_emit_mac_view *t = h->t;
     int64_t count;
     const int32_t *order = order_of(e, t->channels, &count);
-    const size_t taps = (size_t)(count * t->depth), patch = (size_t)(t->channels * t->depth);
+    const size_t taps = (size_t)(count * t->depth),
+                 patch = (size_t)(t->channels * t->depth + LANES - 1) / LANES * LANES;
     if (order == NULL || t->x.type != ITG_S8 || !pairs_fit(e, t) || taps + patch > h->room) return;
     itg_emit_helium_begin(e, h, order, count, t->x.zero);
     const char *window = itg_emit_window(e, &t->v.w), *tail = t->channels % LANES ? "_tail" : "";
