@@ -27,7 +27,8 @@ typedef struct itg_emit_doubling {
 /* false: the requantization has another form, or v * 2^left may leave 32 bits if |v| <= magnitude.
  */
 bool itg_emit_doubling_of(const itg_requant *r, int64_t magnitude, itg_emit_doubling *out);
-/* Writes `helium_scale` or, if some left is not 0, `helium_scale_left`; returns "" or "_left". */
+/* Writes what begins all helpers, and `helium_scale` or, if some left is not 0,
+ * `helium_scale_left`; returns "" or "_left". */
 const char *itg_emit_helium_scale(itg_emitter *e, bool left);
 
 /* ---- between the files ---- */
