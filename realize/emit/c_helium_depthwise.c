@@ -13,7 +13,7 @@ static const char depthwise_text[] =
     "/* Codes of one position: taps of `in`, a step or the rest of a row apart, against those of "
     "w, which\n"
     " * are blocks of 16 channels. */\n"
-    "static ONCE void helium_channels$1$3(const helium_layer *l, const int8_t *in, int32_t rows,\n"
+    "QUICK ONCE void helium_channels$1$3(const helium_layer *l, const int8_t *in, int32_t rows,\n"
     "                                     int32_t columns, int32_t step, int32_t row_rest,\n"
     "                                     const int8_t *w, const int32_t *terms, int8_t *y)\n"
     "{\n"
