@@ -24,6 +24,9 @@ static const char begin_text[] = "/* HELIUM: vectors of 128 bits. */\n"
                                  "#if __ARM_FEATURE_MVE & 1\n"
                                  "#include <arm_mve.h>\n"
                                  "#define HELIUM 1\n"
+                                 "/* gcc 12 moves loads of the same memory across its vector "
+                                 "stores: nothing moves over a FENCE. */\n"
+                                 "#define FENCE __asm__ volatile(\"\" ::: \"memory\")\n"
                                  "#if defined(__OPTIMIZE_SIZE__) && !defined(__clang__) /* gcc's "
                                  "loops of vectors are poor then */\n"
                                  "#define QUICK static __attribute__((optimize(\"O2\")))\n"
@@ -254,14 +257,15 @@ void itg_emit_helium_begin(itg_emitter *e, const itg_emit_helium_sums *h, const 
     ITG_EMIT_FORMAT(e,
                     "        static const helium_layer layer = {%s, %s, %lld, %lld, %lld};\n"
                     "        const uint8_t *const in = (const uint8_t *)%s;\n"
-                    "        uint8_t *const out = (uint8_t *)y;\n",
+                    "        uint8_t *const out = (uint8_t *)y;\n"
+                    "        FENCE;\n",
                     itg_emit_number(e, t->depth), itg_emit_number(e, t->channels),
                     (long long)h->zero, (long long)h->lo, (long long)h->hi, t->x.name);
 }
 
 void itg_emit_helium_end(itg_emitter *e)
 {
-    itg_strbuf_add(&e->body, "        return;\n    }\n#endif\n");
+    itg_strbuf_add(&e->body, "        FENCE;\n        return;\n    }\n#endif\n");
 }
 
 /* ---- convolutions and products ---- */

@@ -88,7 +88,7 @@ void itg_emit_helium_binary(itg_emitter *e, const itg_emit_layer *l, const itg_e
     const bool whole = y->elements % LANES == 0;
     itg_emit_helium_scale(e, false);
     if (itg_emit_needs(e, "helium_scale_all")) itg_strbuf_add(&e->helpers, scale_all_text);
-    ITG_EMIT_FORMAT(e, "#ifdef HELIUM\n    for (int32_t i = 0; i < %s; i += %d) {\n",
+    ITG_EMIT_FORMAT(e, "#ifdef HELIUM\n    FENCE;\n    for (int32_t i = 0; i < %s; i += %d) {\n",
                     itg_emit_number(e, y->elements), LANES);
     if (!whole)
         ITG_EMIT_FORMAT(e, "        const mve_pred16_t some = vctp32q((uint32_t)(%s - i));\n",
@@ -99,7 +99,7 @@ void itg_emit_helium_binary(itg_emitter *e, const itg_emit_layer *l, const itg_e
     ITG_EMIT_FORMAT(e,
                     "        a = vqaddq_n_s32(%s, %s);\n"
                     "        a = vminq_s32(vmaxq_s32(a, vdupq_n_s32(%s)), vdupq_n_s32(%s));\n"
-                    "        %s((int8_t *)%s + i, a%s);\n    }\n    return;\n#endif\n",
+                    "        %s((int8_t *)%s + i, a%s);\n    }\n    FENCE;\n    return;\n#endif\n",
                     scaled(e, sum, &by.sum), itg_emit_number(e, y->q.zero_point),
                     itg_emit_number(e, s->outs[0].lo), itg_emit_number(e, s->outs[0].hi),
                     whole ? "vstrbq_s32" : "vstrbq_p_s32", itg_emit_output(e, l, 0),

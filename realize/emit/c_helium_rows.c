@@ -36,6 +36,7 @@ static const char rows_text[] =
     "    const int32_t row = (depth + 15) & ~15;\n"
     "    for (; count > 0; count--, x += depth, out += row) {\n"
     "        vstrbq_u8(out + row - 16, vdupq_n_u8(0));\n"
+    "        FENCE;\n"
     "        *start++ = 0 - minus * helium_copy(x, depth, change, out);\n"
     "    }\n"
     "}\n"
@@ -80,6 +81,7 @@ static const char gather_text[] =
     "        const int32_t h = i % g->out_width * g->stride_x - g->left;\n"
     "        uint32_t sum = 0;\n"
     "        vstrbq_u8(out + row - 16, vdupq_n_u8(0));\n"
+    "        FENCE;\n"
     "        if (v >= 0 && h >= 0 && v < bottom && h < right) {\n"
     "            const uint8_t *in = x + (v * g->width + h) * g->channels;\n"
     "            uint8_t *to = out;\n"
@@ -132,6 +134,7 @@ static const char unpack_text[] =
     "            }\n"
     "        }\n"
     "        p += bytes;\n"
+    "        FENCE;\n"
     "    }\n"
     "}\n"
     "#endif\n\n";
