@@ -56,16 +56,6 @@ static const char sums_text[] =
     "} helium_layer;\n"
     "#endif\n\n";
 
-static const char codes_text[] =
-    "#ifdef HELIUM\n"
-    "/* Four sums as codes, not limited; terms: multipliers and shifts. */\n"
-    "static inline int32x4_t helium_codes$1(int32x4_t v, const int32_t *terms, int32_t zero)\n"
-    "{\n"
-    "    const int32x4_t shift = vldrbq_s32((const int8_t *)(terms + 4));\n"
-    "    return vqaddq_n_s32(helium_scale$1(v, vldrwq_s32(terms), shift), zero);\n"
-    "}\n"
-    "#endif\n\n";
-
 static const char dot_text[] =
     "#ifdef HELIUM\n"
     "/* Codes of `count` positions: rows x of whole vectors, zeros behind their depth, whose sums "
@@ -141,11 +131,16 @@ bool itg_emit_doubling_of(const itg_requant *r, int64_t magnitude, itg_emit_doub
     return true;
 }
 
-const char *itg_emit_helium_scale(itg_emitter *e, bool left)
+void itg_emit_helium_needs(itg_emitter *e)
 {
     itg_emit_pairs(e); /* ONCE */
-    const char *name = left ? "_left" : "";
     if (itg_emit_needs(e, "helium")) itg_strbuf_add(&e->helpers, begin_text);
+}
+
+/* `helium_scale`, or `helium_scale_left` for sets that shift to the left. */
+static void need_scale(itg_emitter *e, const char *name)
+{
+    const bool left = name[0] != '\0';
     if (itg_emit_needs(e, itg_emit_text(e, "helium_scale%s", name)))
         itg_emit_template(&e->helpers, scale_text, name,
                           left ? "    v = vshlq_s32(v, vmaxq_s32(shift, vdupq_n_s32(0)));\n"
@@ -154,7 +149,6 @@ const char *itg_emit_helium_scale(itg_emitter *e, bool left)
                                : "    v = vqrdmulhq_s32(v, multiplier);\n",
                           left ? " * 2^left" : "", left ? "shift: left, or -down" : "shift: -down",
                           NULL);
-    return name;
 }
 
 /* ---- what sums have in common ---- */
@@ -248,10 +242,9 @@ void itg_emit_helium_begin(itg_emitter *e, const itg_emit_helium_sums *h, const 
                            int64_t count, int64_t zero)
 {
     const itg_emit_mac_view *t = h->t;
-    itg_emit_helium_scale(e, h->left[0] != '\0');
+    itg_emit_helium_needs(e);
+    need_scale(e, h->left);
     if (itg_emit_needs(e, "helium_layer")) itg_strbuf_add(&e->helpers, sums_text);
-    if (itg_emit_needs(e, itg_emit_text(e, "helium_codes%s", h->left)))
-        itg_emit_template(&e->helpers, codes_text, h->left, NULL);
     itg_strbuf_add(&e->body, "#ifdef HELIUM\n    {\n");
     write_terms(e, h, order, count, zero);
     ITG_EMIT_FORMAT(e,

@@ -27,9 +27,8 @@ typedef struct itg_emit_doubling {
 /* false: the requantization has another form, or v * 2^left may leave 32 bits if |v| <= magnitude.
  */
 bool itg_emit_doubling_of(const itg_requant *r, int64_t magnitude, itg_emit_doubling *out);
-/* Writes what begins all helpers, and `helium_scale` or, if some left is not 0,
- * `helium_scale_left`; returns "" or "_left". */
-const char *itg_emit_helium_scale(itg_emitter *e, bool left);
+/* Writes what all helpers begin with: HELIUM, QUICK, FENCE. */
+void itg_emit_helium_needs(itg_emitter *e);
 
 /* ---- between the files ---- */
 
@@ -44,9 +43,9 @@ typedef struct itg_emit_helium_sums {
     size_t at, room;               /* of the scratch */
 } itg_emit_helium_sums;
 
-/* "#ifdef HELIUM", the layer's constants and `in` and `out`, its operands as bytes. order: [count],
- * a multiple of 4, the channels of the sums as they stand in vectors, ITG_NONE: none. zero: what x
- * has where a term is 0. */
+/* Writes "#ifdef HELIUM", the layer's constants and `in` and `out`, its operands as bytes. order:
+ * [count], a multiple of 4, the channels of the sums as they stand in vectors, ITG_NONE: none.
+ * zero: what x has where a term is 0. */
 void itg_emit_helium_begin(itg_emitter *e, const itg_emit_helium_sums *h, const int32_t *order,
                            int64_t count, int64_t zero);
 void itg_emit_helium_end(itg_emitter *e);

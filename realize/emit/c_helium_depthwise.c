@@ -7,6 +7,16 @@
 
 enum { LANES = 16, QUADS = 4 };
 
+static const char codes_text[] =
+    "#ifdef HELIUM\n"
+    "/* Four sums as codes, not limited; terms: multipliers and shifts. */\n"
+    "static inline int32x4_t helium_codes$1(int32x4_t v, const int32_t *terms, int32_t zero)\n"
+    "{\n"
+    "    const int32x4_t shift = vldrbq_s32((const int8_t *)(terms + 4));\n"
+    "    return vqaddq_n_s32(helium_scale$1(v, vldrwq_s32(terms), shift), zero);\n"
+    "}\n"
+    "#endif\n\n";
+
 /* $2: how 16 channels of x are read. */
 static const char depthwise_text[] =
     "#ifdef HELIUM\n"
@@ -109,6 +119,8 @@ static void write_helpers(itg_emitter *e, const char *left, const char *tail)
     const char *name = itg_emit_text(e, "%s%s", left, tail);
     itg_emit_helium_copies(e, true);
     itg_emit_helium_unpack(e);
+    if (itg_emit_needs(e, itg_emit_text(e, "helium_codes%s", left)))
+        itg_emit_template(&e->helpers, codes_text, left, NULL);
     if (!itg_emit_needs(e, itg_emit_text(e, "helium_depthwise%s", name))) return;
     itg_emit_template(&e->helpers, depthwise_text, left,
                       tail[0] != '\0' ? "vldrbq_z_s8(x, some)" : "vldrbq_s8(x)", tail, NULL);

@@ -86,7 +86,7 @@ void itg_emit_helium_binary(itg_emitter *e, const itg_emit_layer *l, const itg_e
     const itg_pvalue *y = &e->p->values[s->outputs[0]];
     if (!has_form(e, l, x, &by)) return;
     const bool whole = y->elements % LANES == 0;
-    itg_emit_helium_scale(e, false);
+    itg_emit_helium_needs(e);
     if (itg_emit_needs(e, "helium_scale_all")) itg_strbuf_add(&e->helpers, scale_all_text);
     ITG_EMIT_FORMAT(e, "#ifdef HELIUM\n    FENCE;\n    for (int32_t i = 0; i < %s; i += %d) {\n",
                     itg_emit_number(e, y->elements), LANES);
