@@ -231,11 +231,9 @@ static void write_terms(itg_emitter *e, const itg_emit_helium_sums *h, const int
         words[WORDS - 1] = shift_word(h, order + q);
         itg_strbuf_add(&e->body, "            ");
         for (int i = 0; i < WORDS; i++)
-            ITG_EMIT_FORMAT(e, "%s%s", itg_emit_number(e, words[i]),
-                            i + 1 < WORDS      ? ", "
-                            : q + QUAD < count ? ",\n"
-                                               : "};\n");
+            ITG_EMIT_FORMAT(e, "%s%s", itg_emit_number(e, words[i]), i + 1 < WORDS ? ", " : ",\n");
     }
+    itg_strbuf_add(&e->body, "        };\n");
 }
 
 void itg_emit_helium_begin(itg_emitter *e, const itg_emit_helium_sums *h, const int32_t *order,
@@ -364,7 +362,7 @@ static void write_sums(itg_emitter *e, const itg_emit_helium_sums *h, const piec
     if (order == NULL) return;
     const char *window = matrix ? NULL : "";
     itg_emit_helium_begin(e, h, order, count, t->x.zero + (h->flip ? 128 : 0));
-    if (!matrix) window = itg_emit_window(e, &t->v.w);
+    if (!matrix) window = itg_emit_window(e, 8, &t->v.w);
     itg_emit_helium_copies(e, !matrix);
     if (plan->filters > 0) itg_emit_helium_unpack(e);
     if (itg_emit_needs(e, itg_emit_text(e, "helium_dot%s", h->left)))

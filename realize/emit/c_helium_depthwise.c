@@ -153,7 +153,7 @@ void itg_emit_helium_depthwise(itg_emitter *e, const itg_emit_helium_sums *h)
                  patch = (size_t)(t->channels * t->depth + LANES - 1) / LANES * LANES;
     if (order == NULL || t->x.type != ITG_S8 || !pairs_fit(e, t) || taps + patch > h->room) return;
     itg_emit_helium_begin(e, h, order, count, t->x.zero);
-    const char *window = itg_emit_window(e, &t->v.w), *tail = t->channels % LANES ? "_tail" : "";
+    const char *window = itg_emit_window(e, 8, &t->v.w), *tail = t->channels % LANES ? "_tail" : "";
     write_helpers(e, h->left, tail);
     ITG_EMIT_FORMAT(
         e, "        uint8_t *const taps = arena.u8 + %zu, *const patch = arena.u8 + %zu;\n", h->at,

@@ -397,7 +397,7 @@ static void write_depthwise(itg_emitter *e, const itg_emit_mac_view *t)
 {
     const char *type = itg_dtype_name(t->x.type), *sum = itg_dtype_name(t->sum);
     const char *name = itg_emit_text(e, "depthwise_%s_%s", type, sum);
-    const char *in, *out, *window = itg_emit_window(e, &t->v.w);
+    const char *in, *out, *window = itg_emit_window(e, 4, &t->v.w);
     declare(e, t);
     if (itg_emit_needs(e, name)) write_depthwise_helper(e, t);
     itg_emit_unpack(e, 4, (int32_t)t->w_value, t->weights, "0",
@@ -422,7 +422,7 @@ static void write_depthwise(itg_emitter *e, const itg_emit_mac_view *t)
 
 static void write_conv(itg_emitter *e, const itg_emit_mac_view *t)
 {
-    const char *in, *out, *window = itg_emit_window(e, &t->v.w);
+    const char *in, *out, *window = itg_emit_window(e, 4, &t->v.w);
     int32_t images = itg_emit_images(e, &t->v, &in, &out);
     if (t->groups > 1)
         ITG_EMIT_FORMAT(e, "    for (int32_t g = 0; g < %s; g++) {\n",

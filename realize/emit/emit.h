@@ -184,7 +184,7 @@ const char *itg_emit_rounding(itg_emitter *e, itg_rounding rounding, bool wide);
 
 /* ---- windows (c_window.c) ---- */
 /* Writes `static const window NAME_window = {...}` and returns its name. */
-const char *itg_emit_window(itg_emitter *e, const itg_window *w);
+const char *itg_emit_window(itg_emitter *e, int32_t indent, const itg_window *w);
 /* Opens a loop over images if there are several. in, out: texts to append to the pointers of input
  * and output. Returns the number of braces to close. */
 int32_t itg_emit_images(itg_emitter *e, const itg_window_view *v, const char **in,
