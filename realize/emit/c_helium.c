@@ -264,7 +264,17 @@ void itg_emit_helium_end(itg_emitter *e)
 typedef struct pieces {
     int64_t rows, row; /* positions at a time, and bytes of each */
     int64_t filters;   /* unpacked at a time; 0: read where they are */
+    int64_t quad;      /* filters of one vector: 4, or a narrower tile */
 } pieces;
+
+/* Positions that fit beside a tile of so many filters. */
+static int64_t rows_beside(const itg_emit_helium_sums *h, int64_t filters, int64_t row)
+{
+    const int64_t tile = filters > 0 ? filters * h->t->depth + LANES : 0;
+    const int64_t rows = ((int64_t)h->room - tile) / (row + 4);
+    const int64_t most = h->t->patches < MOST_ROWS ? h->t->patches : MOST_ROWS;
+    return rows < most ? rows : most;
+}
 
 static bool plan_of(const itg_emit_helium_sums *h, int64_t bits, pieces *out)
 {
@@ -273,10 +283,10 @@ static bool plan_of(const itg_emit_helium_sums *h, int64_t bits, pieces *out)
     out->filters = bits == 8 && out->row == t->depth ? 0 : WIDE_TILE;
     if (out->filters * t->depth > (int64_t)h->room / 4 && out->filters > 0) out->filters = QUAD;
     if (out->filters > t->filters) out->filters = t->filters;
-    const int64_t tile = out->filters > 0 ? out->filters * t->depth + LANES : 0;
-    out->rows = ((int64_t)h->room - tile) / (out->row + 4);
-    if (out->rows > MOST_ROWS) out->rows = MOST_ROWS;
-    if (out->rows > t->patches) out->rows = t->patches;
+    while (out->filters > 1 && rows_beside(h, out->filters, out->row) < 1)
+        out->filters /= 2;
+    out->quad = out->filters > 0 && out->filters < QUAD ? out->filters : QUAD;
+    out->rows = rows_beside(h, out->filters, out->row);
     return out->rows >= 1;
 }
 
@@ -307,8 +317,10 @@ static void write_codes(itg_emitter *e, const itg_emit_helium_sums *h, const pie
     const char *depth = itg_emit_number(e, t->depth), *filters = itg_emit_number(e, t->filters);
     const char *c = grouped ? itg_emit_text(e, " + g * %s", filters) : "";
     const char *terms =
-        grouped ? itg_emit_text(e, " + g * %s", itg_emit_number(e, (t->filters + 3) / QUAD * WORDS))
-                : "";
+        grouped
+            ? itg_emit_text(e, " + g * %s",
+                            itg_emit_number(e, (t->filters + plan->quad - 1) / plan->quad * WORDS))
+            : "";
     const char *out = itg_emit_text(e, "out + first * %s%s", itg_emit_number(e, t->channels), c);
     if (plan->filters == 0) {
         const char *first = grouped ? itg_emit_text(e, " + g * %s * %s", filters, depth) : "";
@@ -327,7 +339,7 @@ static void write_codes(itg_emitter *e, const itg_emit_helium_sums *h, const pie
                     "            }\n",
                     filters, (int)plan->filters, filters, (int)plan->filters, filters,
                     (int)plan->filters, t->weights, itg_emit_number(e, w->elements), (int)w->q.bits,
-                    c, depth, depth, h->left, terms, QUAD, WORDS, out);
+                    c, depth, depth, h->left, terms, (int)plan->quad, WORDS, out);
 }
 
 /* Rows are those of x as they lie. */
@@ -339,15 +351,17 @@ static bool is_matrix(const itg_emit_mac_view *t)
                         w->out_height == w->height && w->pad_top == 0);
 }
 
-/* The channels, each group's up to a multiple of four. */
-static const int32_t *order_of(itg_emitter *e, const itg_emit_mac_view *t, int64_t *count)
+/* The channels, `quad` of a group in each vector. */
+static const int32_t *order_of(itg_emitter *e, const itg_emit_mac_view *t, int64_t quad,
+                               int64_t *count)
 {
-    const int64_t padded = (t->filters + QUAD - 1) / QUAD * QUAD;
+    const int64_t padded = (t->filters + quad - 1) / quad * QUAD;
     *count = padded * t->groups;
     int32_t *order = itg_emit_alloc(e, (size_t)*count, sizeof *order);
     for (int64_t i = 0; i < *count && order != NULL; i++) {
-        const int64_t k = i % padded;
-        order[i] = k < t->filters ? (int32_t)(i / padded * t->filters + k) : ITG_NONE;
+        const int64_t k = i % padded / QUAD * quad + i % QUAD;
+        const bool is = i % QUAD < quad && k < t->filters;
+        order[i] = is ? (int32_t)(i / padded * t->filters + k) : ITG_NONE;
     }
     return order;
 }
@@ -357,7 +371,7 @@ static void write_sums(itg_emitter *e, const itg_emit_helium_sums *h, const piec
     const itg_emit_mac_view *t = h->t;
     const int64_t starts = plan->rows * 4;
     int64_t count;
-    const int32_t *order = order_of(e, t, &count);
+    const int32_t *order = order_of(e, t, plan->quad, &count);
     const bool matrix = is_matrix(t);
     if (order == NULL) return;
     const char *window = matrix ? NULL : "";
