@@ -1,7 +1,8 @@
 /* Memory: where buffers and scratch lie in the arena, and how much scratch convolutions and matrix
  * products take. The activations' peak, without any scratch, is what the arena should not exceed:
  * outputs that are written behind what a layer still reads make room (ITG_SHARING_BEHIND), and a
- * layer takes as many positions at a time as fit beside what else lives. */
+ * layer takes as many positions at a time as fit beside what else lives. Then scratch grows into
+ * what is idle. */
 #include "realize/emit/emit.h"
 
 #define NOT_BEHIND UINT64_MAX /* shift of what shares no bytes so */
@@ -143,6 +144,85 @@ static void take_places(itg_emitter *e, const itg_flow *flow)
     e->arena_bytes = (size_t)((flow->bytes + 7) / 8 * 8);
 }
 
+/* ---- what is free at a layer's time ---- */
+
+typedef struct gap {
+    uint64_t offset, bytes;
+} gap;
+
+/* Homes that live at a layer's time, in the order of their places. */
+typedef struct alive {
+    int32_t *home, count;
+    int32_t *starting; /* [layer]: the first home whose life begins there, then next[home] */
+    int32_t *next;
+} alive;
+
+static bool start_alive(itg_emitter *e, const itg_flow *flow, alive *a)
+{
+    const size_t tensors = (size_t)flow->tensor_count + 1;
+    a->home = itg_emit_alloc(e, tensors, sizeof *a->home);
+    a->next = itg_emit_alloc(e, tensors, sizeof *a->next);
+    a->starting = itg_emit_alloc(e, (size_t)flow->step_count + 1, sizeof *a->starting);
+    if (e->failed) return false;
+    for (int32_t i = 0; i < flow->step_count; i++)
+        a->starting[i] = ITG_FLOW_NONE;
+    for (int32_t i = 0; i < e->buffer_count; i++) {
+        const itg_flow_tensor *t = &flow->tensors[i];
+        const int32_t first = t->first > 0 ? t->first : 0;
+        if (t->home != i || first >= flow->step_count) continue;
+        a->next[i] = a->starting[first];
+        a->starting[first] = i;
+    }
+    return true;
+}
+
+static void go_on(alive *a, const itg_flow *flow, int32_t layer)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < a->count; i++)
+        if (flow->tensors[a->home[i]].last >= layer) a->home[count++] = a->home[i];
+    for (int32_t h = a->starting[layer]; h != ITG_FLOW_NONE; h = a->next[h]) {
+        int32_t at = count++;
+        for (; at > 0 && flow->tensors[a->home[at - 1]].offset > flow->tensors[h].offset; at--)
+            a->home[at] = a->home[at - 1];
+        a->home[at] = h;
+    }
+    a->count = count;
+}
+
+/* The largest run of bytes that none of them takes. */
+static gap largest_gap(const alive *a, const itg_flow *flow)
+{
+    gap best = {0, 0};
+    uint64_t from = 0;
+    for (int32_t i = 0; i <= a->count; i++) {
+        const itg_flow_tensor *t = i < a->count ? &flow->tensors[a->home[i]] : NULL;
+        const uint64_t to = t != NULL ? t->offset : flow->bytes;
+        if (to > from && to - from > best.bytes) best = (gap){from, to - from};
+        if (t != NULL && t->offset + t->room > from) from = (t->offset + t->room + 7) / 8 * 8;
+    }
+    return best;
+}
+
+/* Scratch grows into what lies idle while its layer runs, where that saves instructions. Nothing
+ * else moves, and the arena stays as large as it is. */
+static void spend_idle(itg_emitter *e, itg_flow *flow)
+{
+    alive a = {0};
+    if (!start_alive(e, flow, &a)) return;
+    for (int32_t i = 0; i < e->layer_count; i++) {
+        itg_flow_tensor *t = &flow->tensors[e->buffer_count + i];
+        const size_t before = e->layers[i].scratch_bytes;
+        go_on(&a, flow, i);
+        if (before == 0) continue;
+        const gap idle = largest_gap(&a, flow);
+        itg_emit_mac_spend(e, &e->layers[i], idle.bytes,
+                           flow->steps[i].sharing != ITG_SHARING_BEHIND);
+        if (e->layers[i].scratch_bytes > before) t->offset = idle.offset;
+        t->bytes = t->room = e->layers[i].scratch_bytes;
+    }
+}
+
 void itg_emit_place_all(itg_emitter *e)
 {
     const size_t layers = (size_t)e->layer_count + 1;
@@ -157,5 +237,6 @@ void itg_emit_place_all(itg_emitter *e)
     choose(e, flow, live);
     add_scratch(e, flow);
     if (e->status == ITG_OK) e->status = itg_flow_place(flow, 8, e->err);
+    if (e->status == ITG_OK) spend_idle(e, flow);
     if (e->status == ITG_OK) take_places(e, flow);
 }

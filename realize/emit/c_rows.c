@@ -226,11 +226,17 @@ void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
 {
     const char *depth = itg_emit_number(e, t->depth);
     if (t->weights != NULL) {
-        const char *group =
-            t->groups > 1 ? itg_emit_text(e, "g * %s + ", itg_emit_number(e, t->filters)) : "";
-        const char *first =
-            itg_emit_text(e, t->groups > 1 ? "(%sk) * %s%s" : "%sk * %s%s", group, depth, b_offset);
-        const char *count = t->row == ITG_S64 ? depth : itg_emit_text(e, "rows * %s", depth);
+        const bool all = t->held >= t->filters;
+        const char *from = t->held == 0 ? "k" : all ? "0" : "held";
+        const char *group = t->groups > 1
+                                ? itg_emit_text(e, "(g * %s + %s)",
+                                                itg_emit_number(e, t->filters), from)
+                                : from;
+        const char *first = itg_emit_text(e, "%s * %s%s", group, depth, b_offset);
+        const char *count = t->row == ITG_S64 ? depth
+                            : t->held == 0    ? itg_emit_text(e, "rows * %s", depth)
+                            : all             ? itg_emit_number(e, t->filters * t->depth)
+                                              : itg_emit_text(e, "(end - held) * %s", depth);
         itg_emit_unpack(e, indent, (int32_t)t->w_value, t->weights, first, count, t->w_zero, t->row,
                         "tile");
         return;
