@@ -97,16 +97,27 @@ static uint64_t count_live(itg_emitter *e, itg_flow *flow, uint64_t *live)
     return most;
 }
 
-/* Outputs may lie over inputs where a layer would exceed the peak with its scratch. Returns whether
- * any may. */
-static bool let_overlap(const itg_emitter *e, itg_flow *flow, const uint64_t *live, uint64_t peak)
+/* Bytes that both take less if output 0 begins `shift` bytes before input 0. */
+static uint64_t saved_behind(const itg_flow *flow, const itg_flow_step *s)
+{
+    const uint64_t x = flow->tensors[s->inputs[0]].bytes, y = flow->tensors[s->outputs[0]].bytes;
+    const uint64_t both = s->shift + x > y ? s->shift + x : y;
+    return x + y > both ? x + y - both : 0;
+}
+
+/* Outputs may lie over inputs where a layer would exceed the peak with its scratch, and not be as
+ * quick with less. Returns whether any layer exceeds it. */
+static bool let_overlap(itg_emitter *e, itg_flow *flow, const uint64_t *live, uint64_t peak)
 {
     bool any = false;
     for (int32_t i = 0; i < e->layer_count; i++) {
-        const bool exceeds = live[i] + e->layers[i].scratch_bytes > peak;
-        any = any || exceeds;
-        if (exceeds && flow->steps[i].shift != NOT_BEHIND)
-            flow->steps[i].sharing = ITG_SHARING_BEHIND;
+        itg_flow_step *s = &flow->steps[i];
+        if (live[i] + e->layers[i].scratch_bytes <= peak) continue;
+        any = true;
+        if (s->shift == NOT_BEHIND) continue;
+        const uint64_t apart = peak - live[i], behind = apart + saved_behind(flow, s);
+        if (itg_emit_mac_overlap_helps(e, &e->layers[i], apart, behind))
+            s->sharing = ITG_SHARING_BEHIND;
     }
     return any;
 }
@@ -150,17 +161,18 @@ typedef struct gap {
     uint64_t offset, bytes;
 } gap;
 
-/* Homes that live at a layer's time, in the order of their places. */
+/* Tensors that live at a layer's time, in the order of their places. Each counts by itself: of a
+ * home, what nothing in it needs at the time is free. */
 typedef struct alive {
-    int32_t *home, count;
-    int32_t *starting; /* [layer]: the first home whose life begins there, then next[home] */
+    int32_t *tensor, count;
+    int32_t *starting; /* [layer]: the first that begins there; then next[it], ITG_FLOW_NONE */
     int32_t *next;
 } alive;
 
 static bool start_alive(itg_emitter *e, const itg_flow *flow, alive *a)
 {
     const size_t tensors = (size_t)flow->tensor_count + 1;
-    a->home = itg_emit_alloc(e, tensors, sizeof *a->home);
+    a->tensor = itg_emit_alloc(e, tensors, sizeof *a->tensor);
     a->next = itg_emit_alloc(e, tensors, sizeof *a->next);
     a->starting = itg_emit_alloc(e, (size_t)flow->step_count + 1, sizeof *a->starting);
     if (e->failed) return false;
@@ -169,7 +181,7 @@ static bool start_alive(itg_emitter *e, const itg_flow *flow, alive *a)
     for (int32_t i = 0; i < e->buffer_count; i++) {
         const itg_flow_tensor *t = &flow->tensors[i];
         const int32_t first = t->first > 0 ? t->first : 0;
-        if (t->home != i || first >= flow->step_count) continue;
+        if (t->home == ITG_FLOW_NONE || first >= flow->step_count) continue;
         a->next[i] = a->starting[first];
         a->starting[first] = i;
     }
@@ -180,12 +192,12 @@ static void go_on(alive *a, const itg_flow *flow, int32_t layer)
 {
     int32_t count = 0;
     for (int32_t i = 0; i < a->count; i++)
-        if (flow->tensors[a->home[i]].last >= layer) a->home[count++] = a->home[i];
+        if (flow->tensors[a->tensor[i]].last >= layer) a->tensor[count++] = a->tensor[i];
     for (int32_t h = a->starting[layer]; h != ITG_FLOW_NONE; h = a->next[h]) {
         int32_t at = count++;
-        for (; at > 0 && flow->tensors[a->home[at - 1]].offset > flow->tensors[h].offset; at--)
-            a->home[at] = a->home[at - 1];
-        a->home[at] = h;
+        for (; at > 0 && flow->tensors[a->tensor[at - 1]].offset > flow->tensors[h].offset; at--)
+            a->tensor[at] = a->tensor[at - 1];
+        a->tensor[at] = h;
     }
     a->count = count;
 }
@@ -196,10 +208,10 @@ static gap largest_gap(const alive *a, const itg_flow *flow)
     gap best = {0, 0};
     uint64_t from = 0;
     for (int32_t i = 0; i <= a->count; i++) {
-        const itg_flow_tensor *t = i < a->count ? &flow->tensors[a->home[i]] : NULL;
+        const itg_flow_tensor *t = i < a->count ? &flow->tensors[a->tensor[i]] : NULL;
         const uint64_t to = t != NULL ? t->offset : flow->bytes;
         if (to > from && to - from > best.bytes) best = (gap){from, to - from};
-        if (t != NULL && t->offset + t->room > from) from = (t->offset + t->room + 7) / 8 * 8;
+        if (t != NULL && t->offset + t->bytes > from) from = (t->offset + t->bytes + 7) / 8 * 8;
     }
     return best;
 }

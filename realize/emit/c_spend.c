@@ -44,30 +44,56 @@ static void keep_better(const itg_emit_mac_view *t, uint64_t most, itg_emit_mac_
 {
     itg_emit_mac_view tried = *t;
     tried.block = block_within(tried, most);
-    if (tried.block > 0 && cost_of(&tried) < cost_of(best)) *best = tried;
+    if (tried.block < 1 || (tried.block < 2 && t->patches > 1)) return;
+    if (best->block == 0 || cost_of(&tried) < cost_of(best)) *best = tried;
 }
 
-void itg_emit_mac_spend(itg_emitter *e, itg_emit_layer *l, uint64_t most, bool again)
+/* What takes the fewest instructions within so many bytes, if it takes fewer than *best, which
+ * may be none (block 0). */
+static void choose(const itg_emitter *e, itg_emit_mac_view t, uint64_t most, bool again,
+                   itg_emit_mac_view *best)
 {
-    itg_emit_mac_view t, best;
-    if (!itg_emit_is_mac(l)) return;
-    itg_emit_mac_describe(e, l, &t);
-    if (itg_emit_is_depthwise(&t) || t.row != ITG_S16) return;
-    const size_t others = l->scratch_bytes - itg_emit_view_scratch(&t);
-    best = t;
-    if (most < others) return;
     t.rows = ITG_EMIT_FILTERS;
-    keep_better(&t, most - others, &best);
+    t.held = 0;
+    keep_better(&t, most, best);
     const bool constant = e->p->values[t.s->inputs[1]].data != NULL;
     for (int64_t count = 1, last = 0; constant && count <= t.filters; count++) {
         t.held = (parts(t.filters, count) + ITG_EMIT_FILTERS - 1) & ~(ITG_EMIT_FILTERS - 1);
         if (t.held > t.filters) t.held = t.filters;
-        if (t.held != last && (again || t.held == t.filters))
-            keep_better(&t, most - others, &best);
+        if (t.held != last && (again || t.held == t.filters)) keep_better(&t, most, best);
         last = t.held;
     }
+}
+
+static bool has_choice(const itg_emit_mac_view *t)
+{
+    return !itg_emit_is_depthwise(t) && t->row == ITG_S16;
+}
+
+void itg_emit_mac_spend(itg_emitter *e, itg_emit_layer *l, uint64_t most, bool again)
+{
+    itg_emit_mac_view best;
+    if (!itg_emit_is_mac(l)) return;
+    itg_emit_mac_describe(e, l, &best);
+    const size_t others = l->scratch_bytes - itg_emit_view_scratch(&best);
+    if (!has_choice(&best) || most < others) return;
+    choose(e, best, most - others, again, &best);
     l->block = best.block;
     l->rows = best.rows;
     l->held = best.held;
     l->scratch_bytes = others + itg_emit_view_scratch(&best);
+}
+
+bool itg_emit_mac_overlap_helps(itg_emitter *e, const itg_emit_layer *l, uint64_t apart,
+                                uint64_t behind)
+{
+    itg_emit_mac_view t, best[2];
+    itg_emit_mac_describe(e, l, &t);
+    const size_t others = l->scratch_bytes - itg_emit_view_scratch(&t);
+    if (!has_choice(&t) || apart < others) return true;
+    best[0] = best[1] = t;
+    best[0].block = best[1].block = 0;
+    choose(e, t, apart - others, true, &best[0]);
+    choose(e, t, behind - others, false, &best[1]);
+    return best[0].block == 0 || (best[1].block > 0 && cost_of(&best[1]) < cost_of(&best[0]));
 }

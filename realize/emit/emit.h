@@ -199,6 +199,10 @@ void itg_emit_mac_fit(itg_emitter *e, itg_emit_layer *l, uint64_t most);
 /* The same where `most` bytes are free anyway: what takes the fewest instructions. again: whether
  * the input may be read once more after an output was written. (c_spend.c) */
 void itg_emit_mac_spend(itg_emitter *e, itg_emit_layer *l, uint64_t most, bool again);
+/* Whether it takes fewer instructions with `behind` bytes of scratch and its output over its input
+ * than with `apart`, which are no more, and the two apart. (c_spend.c) */
+bool itg_emit_mac_overlap_helps(itg_emitter *e, const itg_emit_layer *l, uint64_t apart,
+                                uint64_t behind);
 /* Whether output 0 may lie over input 0, if it begins *bytes before it: whatever the block, nothing
  * is written over what is read later. (c_mac.c) */
 bool itg_emit_mac_behind(itg_emitter *e, const itg_emit_layer *l, int64_t *bytes);
