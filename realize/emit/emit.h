@@ -90,6 +90,7 @@ void itg_emit_template(itg_strbuf *out, const char *text, ...);
 /* c_rows.c: helpers for machines that do two products at once; widen_TYPE (bytes, or 16 bits). */
 void itg_emit_pairs(itg_emitter *e);
 void itg_emit_widen(itg_emitter *e, itg_dtype type);
+void itg_emit_four(itg_emitter *e, itg_dtype type); /* four_TYPE, of a word of bytes */
 /* static const TYPE name[count] = {...}; into e->data; counts its bytes with the layer. */
 void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int64_t count);
 /* "name[index]" of such an array; the number itself where all are equal. */
