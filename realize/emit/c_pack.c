@@ -19,7 +19,7 @@ static const char unpack_text[] =
     " * eight rows of them in planes of bytes, whole codes below, parts of others above; what is "
     "left\n"
     " * over follows. */\n"
-    "HOT static void unpack_$1(const uint8_t *p, int32_t total, int32_t bits, int32_t first,\n"
+    "HOT static ONCE void unpack_$1(const uint8_t *p, int32_t total, int32_t bits, int32_t first,\n"
     "                          int32_t count, $2 zero, $2 *out)\n"
     "{\n"
     "    const int32_t whole = total / 8;\n"
@@ -222,6 +222,7 @@ static void write_unpack(itg_emitter *e, itg_dtype type)
     const bool wide = has_bits(e->p, 9, 64);
     const char *alone = wide ? " && up == 1" : "";
     itg_strbuf first = {0}, four = {0};
+    itg_emit_pairs(e);
     if (type == ITG_S16) {
         itg_emit_four(e, ITG_U8);
         itg_emit_template(&four, words_text, alone, NULL);
