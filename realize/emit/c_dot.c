@@ -230,13 +230,13 @@ void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, c
     if (t->row == ITG_S16) {
         const char *sum = itg_dtype_name(t->sum);
         if (itg_emit_needs(e, itg_emit_text(e, "dot_%s", sum))) write_dot(e, t->sum);
-        const char *from = t->held == 0             ? ""
+        const char *from = t->held == 0            ? ""
                            : t->held >= t->filters ? " + k * "
                                                    : " + (k - held) * ";
         ITG_EMIT_FORMAT(e, "%*sdot_%s(tile%s%s, rows, %s, patches, %s, %s, acc, %s);\n",
                         (int)indent, "", sum, from, t->held == 0 ? "" : depth, depth,
-                        t->block == 1 ? "1" : "count",
-                        itg_emit_number(e, t->padded), itg_emit_number(e, t->block));
+                        t->block == 1 ? "1" : "count", itg_emit_number(e, t->padded),
+                        itg_emit_number(e, t->block));
     } else if (t->split) {
         const char *rounding = itg_emit_rounding(e, t->s->split.rounding, true);
         const itg_sum_split *split = &t->s->split;

@@ -251,10 +251,9 @@ void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
     if (t->weights != NULL) {
         const bool all = t->held >= t->filters;
         const char *from = t->held == 0 ? "k" : all ? "0" : "held";
-        const char *group = t->groups > 1
-                                ? itg_emit_text(e, "(g * %s + %s)",
-                                                itg_emit_number(e, t->filters), from)
-                                : from;
+        const char *group =
+            t->groups > 1 ? itg_emit_text(e, "(g * %s + %s)", itg_emit_number(e, t->filters), from)
+                          : from;
         const char *first = itg_emit_text(e, "%s * %s%s", group, depth, b_offset);
         const char *count = t->row == ITG_S64 ? depth
                             : t->held == 0    ? itg_emit_text(e, "rows * %s", depth)
