@@ -15,6 +15,17 @@
 #define KEY_WEIGHT_BYTES "intaglio.weight_bytes"
 #define KEY_PARAMETER_BYTES "intaglio.parameter_bytes"
 
+itg_status itg_realize_strategy(const itg_model *model, const itg_strategy_file *file,
+                                const itg_realize_options *options, itg_program **out,
+                                itg_error *err)
+{
+    itg_annotated *annotated = NULL;
+    itg_status status = itg_annotate_strategy(model, file, &annotated, err);
+    if (status == ITG_OK) status = itg_realize_program(annotated, options, out, err);
+    itg_annotated_destroy(annotated);
+    return status;
+}
+
 /* What 'diff' reads of the file, within its limits. */
 static itg_status write_summary(const itg_summary *summary, const char *path, itg_strbuf *out,
                                 itg_error *err)

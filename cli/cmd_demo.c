@@ -161,18 +161,14 @@ static itg_status search(itg_cli_demo_work *d, itg_error *err)
 /* From the file, as the command would. */
 static itg_status realize(itg_cli_demo_work *d, itg_error *err)
 {
-    itg_realize_options options = ITG_REALIZE_OPTIONS_INIT;
     const itg_model *model = d->search.model;
     itg_strategy_file *file = NULL;
-    itg_annotated *annotated = NULL;
     itg_program *program = NULL;
     itg_status status = itg_strategy_open(model, d->paths[ITG_CLI_DEMO_STRATEGY], &file, err);
-    if (status == ITG_OK) status = itg_annotate_strategy(model, file, &annotated, err);
-    if (status == ITG_OK) status = itg_realize_program(annotated, &options, &program, err);
+    if (status == ITG_OK) status = itg_realize_strategy(model, file, NULL, &program, err);
     if (status == ITG_OK)
         status = itg_cli_write_program(program, model, file, d->paths[ITG_CLI_DEMO_PROGRAM], err);
     itg_program_destroy(program);
-    itg_annotated_destroy(annotated);
     itg_strategy_close(file);
     return status;
 }

@@ -454,6 +454,10 @@ typedef struct itg_bound {
 /* options NULL: the defaults. */
 itg_status itg_realize_program(const itg_annotated *annotated, const itg_realize_options *options,
                                itg_program **out, itg_error *err);
+/* The program of a strategy: itg_annotate_strategy and itg_realize_program in one call. */
+itg_status itg_realize_strategy(const itg_model *model, const itg_strategy_file *file,
+                                const itg_realize_options *options, itg_program **out,
+                                itg_error *err);
 void itg_program_destroy(itg_program *program);
 /* Writes an ONNX file with operators of the domain "ai.intaglio" (docs/artefact.md) that needs
  * nothing else to run. model and file: what the program was made from; both NULL: a program that
