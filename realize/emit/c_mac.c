@@ -488,7 +488,7 @@ void itg_emit_mac(itg_emitter *e, const itg_emit_layer *l)
     bool depthwise = itg_emit_is_depthwise(&t);
     t.x = itg_emit_read(e, l, 0, true);
     itg_emit_weights(e, &t, depthwise);
-    itg_emit_helium_mac(e, &t, depthwise, scratch_of(&t));
+    itg_emit_helium_mac(e, &t, depthwise, itg_emit_view_scratch(&t));
     if (depthwise) {
         write_depthwise(e, &t);
         return;

@@ -105,6 +105,7 @@ MVE int64_t mve_rounding_shift(int64_t a, int32_t n)
 }
 BINARY(vaddq_u8, uint8x16_t, 16, uint8_t, a + b)
 BINARY(vandq_u8, uint8x16_t, 16, uint8_t, a &b)
+BINARY(vorrq_u8, uint8x16_t, 16, uint8_t, a | b)
 BINARY(veorq_u8, uint8x16_t, 16, uint8_t, a ^ b)
 BINARY(vmaxq_s8, int8x16_t, 16, int8_t, a > b ? a : b)
 BINARY(vminq_s8, int8x16_t, 16, int8_t, a < b ? a : b)
