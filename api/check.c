@@ -1,4 +1,4 @@
-/* What the hardware makes of each node of a model (intaglio.h). */
+/* Reports how the hardware runs each node of a model (intaglio.h). */
 #include "api/api.h"
 #include "hardware/hardware.h"
 
@@ -71,7 +71,7 @@ itg_status itg_check_model(const itg_model *model, const itg_hardware *hw, itg_c
     }
     check->arena = arena;
     check->count = g->node_count;
-    /* A node that the hardware refuses is a finding here, not a failure. */
+    /* A node that the hardware refuses is a result here, not a failure. */
     itg_status status = itg_hardware_topology(hw, g, arena, topology, reasons, err);
     if (status != ITG_OK && status != ITG_INFEASIBLE) {
         itg_arena_destroy(arena);

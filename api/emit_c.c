@@ -1,17 +1,17 @@
-/* The public interface of emitting C: samples of a data set become those of the self-test
- * (intaglio.h). */
+/* The public function that emits C (intaglio.h). Samples of a data set become those of the
+ * self-test. */
 #include "search/evaluator.h"
 #include "realize/realize.h"
 #include "sim/feed.h"
 #include <stdlib.h>
 
-/* The samples of the self-test as the program's inputs take them. */
+/* The samples of the self-test in the format of the program's inputs. */
 typedef struct test_samples {
-    char *values;        /* one input's samples after the other's */
-    const void **inputs; /* [samples][inputs]: where they lie */
+    char *values;        /* samples of each input in turn */
+    const void **inputs; /* [samples][inputs]: pointers into values */
 } test_samples;
 
-/* Where the samples of each input begin in `values`, in bytes, and, last, where they end. */
+/* Sets begin to where the samples of each input begin in `values`, in bytes, and the last end. */
 static itg_status lay_out(const itg_feed *feed, int32_t count, int64_t *begin, itg_error *err)
 {
     begin[0] = 0;
@@ -22,7 +22,7 @@ static itg_status lay_out(const itg_feed *feed, int32_t count, int64_t *begin, i
             elements > (ITG_MAX_ELEMENTS - begin[k]) / count)
             return itg_fail(err, ITG_LIMIT, "%d samples of the self-test are too large",
                             (int)count);
-        /* any dtype may follow */
+        /* aligned for any dtype that follows */
         begin[k + 1] = begin[k] + ((int64_t)itg_tensor_bytes(t) + 7) / 8 * 8 * count;
     }
     return ITG_OK;

@@ -1,4 +1,4 @@
-/* QDQ models (intaglio.h): metadata that says where a model comes from. */
+/* QDQ models (intaglio.h), with metadata about their origin. */
 #include "api/origin.h"
 
 itg_status itg_emit_qdq(const itg_annotated *annotated, const itg_model *model,

@@ -1,4 +1,4 @@
-/* Opening models, and what is known of them (intaglio.h). */
+/* Opens models and answers queries about them (intaglio.h). */
 #include "api/api.h"
 #include "graph/onnx/budget.h"
 #include "graph/onnx/file_read.h"
@@ -16,7 +16,7 @@ void itg_free(void *memory)
     free(memory);
 }
 
-/* Takes source over. */
+/* Prepares source and destroys it. */
 static itg_status prepare(itg_graph *source, const itg_model_options *model_options,
                           itg_model **out, itg_error *err)
 {
@@ -72,7 +72,7 @@ itg_status itg_model_survey(const char *path, const itg_model_options *model, it
     if (status != ITG_OK) return status;
     itg_refusals *refusals = calloc(1, sizeof *refusals);
     if (!refusals) return itg_fail(err, ITG_NO_MEMORY, "no memory for %s", path);
-    refusals->survey = *options.model.input_shapes == 0; /* or what is open there is stated */
+    refusals->survey = *options.model.input_shapes == 0; /* otherwise the sizes are stated */
     status = itg_onnx_import_collect(path, options.model.outputs, refusals, &source, &why);
     if (status == ITG_OK) {
         status = itg_graph_prepare(source, &options, &prepared, &why);

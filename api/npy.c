@@ -33,8 +33,8 @@ void itg_npy_destroy(itg_npy_sink *sink)
     free(sink);
 }
 
-/* Samples take the place of a batch dimension of 1; outputs without one keep all their dimensions
- * behind it. */
+/* The number of samples replaces a batch dimension of 1, or precedes the dimensions of an output
+ * without one. */
 static void npy_header(itg_strbuf *out, const itg_tensor *t, int64_t samples)
 {
     int64_t dims[ITG_MAX_RANK + 1] = {samples};

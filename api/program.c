@@ -1,5 +1,5 @@
-/* The public interface of programs: saving with what a later run needs, opening, running over a
- * data set (intaglio.h). */
+/* The public functions of programs (intaglio.h): saving with all data for later runs, opening,
+ * running over a data set. */
 #include "api/api.h"
 #include "api/npy.h"
 #include "api/origin.h"
@@ -26,7 +26,7 @@ itg_status itg_realize_strategy(const itg_model *model, const itg_strategy_file 
     return status;
 }
 
-/* What 'diff' reads of the file, within its limits. */
+/* Writes the summary for 'diff', and checks that it can be read within the limits. */
 static itg_status write_summary(const itg_summary *summary, const char *path, itg_strbuf *out,
                                 itg_error *err)
 {
@@ -39,7 +39,7 @@ static itg_status write_summary(const itg_summary *summary, const char *path, it
                             : itg_prefix_error(err, status, "what is written cannot be read");
 }
 
-/* What the strategy costs and quantizes, as the program keeps it. */
+/* Computes the costs and the summary of the strategy, which the program file keeps. */
 static itg_status describe(const itg_program *program, const itg_model *model,
                            const itg_strategy_file *file, const char *path, itg_score *costs,
                            itg_strbuf *text, itg_error *err)
@@ -111,7 +111,7 @@ itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *ou
     return ITG_OK;
 }
 
-/* As saved; NaN: not known. */
+/* Returns the saved number of bytes; NaN: not known. */
 static double metadata_bytes(const itg_program *program, const char *key)
 {
     const char *text = itg_program_metadata(program, key);
@@ -189,7 +189,7 @@ itg_output_info itg_program_output(const itg_program *program, int32_t index)
     return info;
 }
 
-/* Where outputs go: to the caller, its buffer, .npy files. */
+/* The receivers of outputs: the caller, its buffer, .npy files. */
 typedef struct sinks {
     const itg_run_options *options;
     const itg_program *program;

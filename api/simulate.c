@@ -1,4 +1,4 @@
-/* The annotated graph of a strategy, and simulation: the definition (intaglio.h). */
+/* The annotated graph of a strategy, and its simulation (intaglio.h). */
 #include "api/api.h"
 #include "search/engine.h"
 #include "search/evaluator.h"

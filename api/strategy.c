@@ -56,7 +56,7 @@ static bool has_codes(const itg_strategy *s)
     return has;
 }
 
-/* Of the outputs to the float network's, on samples that made no codes if there are some. */
+/* Measures the distortion of the outputs, if possible on samples from which no codes were made. */
 static itg_status measure(const itg_model *model, itg_strategy_file *file,
                           const itg_recover_options *o, double *out, itg_error *err)
 {
@@ -78,7 +78,7 @@ static itg_status measure(const itg_model *model, itg_strategy_file *file,
     return status;
 }
 
-/* What is not better in the end is left out. */
+/* Keeps the recovered strategy only if its distortion is lower. */
 static itg_status take_better(itg_strategy_file *file, const itg_model *model,
                               const itg_recover_options *o, itg_strategy *made, itg_error *err)
 {

@@ -1,4 +1,4 @@
-/* Summaries, made from what is in memory, and opened from files (intaglio.h). */
+/* Summaries made from a strategy in memory, or opened from files (intaglio.h). */
 #include "api/summary.h"
 #include "realize/realize.h"
 #include "search/engine.h"
@@ -71,7 +71,7 @@ itg_status itg_summary_hardware(itg_summary *s, const itg_hardware *hw, itg_erro
     return status == ITG_OK ? add_hash(s, hw->hash, &s->info.hardware_hash, err) : status;
 }
 
-/* 16 hexadecimal digits of the SHA-256 of the numbers, as binary64, little-endian. */
+/* The first 16 hexadecimal digits of the SHA-256 of the numbers as little-endian binary64. */
 static itg_status add_fingerprint(itg_summary *s, const double *values, int64_t count,
                                   const char **out, itg_error *err)
 {
@@ -179,7 +179,7 @@ itg_status itg_summary_make(const itg_annotated *a, const itg_program *program,
     itg_status status = itg_summary_create(a->edge_count, a->graph->node_count, &s, err);
     if (status != ITG_OK) return status;
     s->info.has_costs = true;
-    /* Quality as it is known, or as the file that was read recorded it. */
+    /* Quality as it is known, or as the strategy file recorded it. */
     s->info.score = file->results.samples > 0 ? file->results : file->recorded;
     status = itg_program_costs(file->hardware, a, program, &s->info.score, err);
     if (status == ITG_OK)

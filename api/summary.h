@@ -1,5 +1,4 @@
-/* Summaries in memory, and as the JSON text that programs keep of the strategy that they were made
- * from. */
+/* Summaries in memory, and the JSON text that a program keeps of its strategy. */
 #ifndef ITG_SUMMARY_H
 #define ITG_SUMMARY_H
 #include <intaglio/intaglio.h>
@@ -14,14 +13,14 @@ struct itg_summary {
     itg_summary_layer *layers;
 };
 
-/* Empty, with room for so many entries. */
+/* Makes an empty summary with room for these entries. */
 itg_status itg_summary_create(int32_t edges, int32_t layers, itg_summary **out, itg_error *err);
-/* Complete: of a strategy and the graph that it annotates. program NULL: not made yet. */
+/* Makes a complete summary of a strategy and its annotated graph. program NULL: not made yet. */
 itg_status itg_summary_make(const itg_annotated *a, const itg_program *program,
                             const itg_strategy_file *file, itg_summary **out, itg_error *err);
-/* Of a strategy file's text alone: widths and thresholds, no costs. */
+/* Makes a summary of a strategy file's text: widths and thresholds, no costs. */
 itg_status itg_summary_of_strategy(const itg_json *strategy, itg_summary **out, itg_error *err);
-/* Quality as the text of a strategy or a summary says it, if it does. */
+/* Reads the quality from the text of a strategy or a summary, if it is there. */
 void itg_summary_results(itg_summary *s, const itg_json *json);
 
 void itg_summary_write(const itg_summary *summary, itg_strbuf *out);
@@ -31,7 +30,7 @@ itg_status itg_summary_read(const char *text, size_t bytes, const char *source, 
 
 /* ---- parts of an entry ---- */
 itg_status itg_summary_hardware(itg_summary *s, const itg_hardware *hw, itg_error *err);
-/* values: [lo, hi] where is_range, else t of each channel. */
+/* values: [lo, hi] if is_range, else t of each channel. */
 itg_status itg_summary_threshold(itg_summary *s, itg_summary_edge *edge, const char *method,
                                  const double *values, int64_t count, bool is_range,
                                  itg_error *err);

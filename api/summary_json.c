@@ -1,5 +1,5 @@
-/* Summaries as JSON: one table of members for writer and reader. Of edges and layers, members that
- * are 0 or absent are left out. What is read may be a stranger's. */
+/* Summaries as JSON, by one table of members for writer and reader. Members of edges and layers
+ * that are 0 or absent are left out. The reader does not trust its input. */
 #include "base/user_metric.h"
 #include "api/summary.h"
 #include "sim/strategy_file.h"
@@ -8,7 +8,7 @@
 
 typedef enum member_type {
     TEXT,
-    NAME, /* a text that must be there */
+    NAME, /* a required text */
     INT,  /* int32_t */
     BYTES,
     COUNT, /* int64_t; beyond 2^53 as a rounded number */
@@ -82,7 +82,7 @@ static void write_members(itg_json_writer *w, const member *m, const void *objec
     }
 }
 
-/* What is known: costs, or all else but the user's. */
+/* Writes the known metrics: costs, or all others except the user's. */
 static void write_metrics(itg_json_writer *w, const itg_score *score, bool costs)
 {
     for (int m = 0; m < ITG_METRIC_USER1; m++)

@@ -1,5 +1,5 @@
-/* A summary of a strategy file without its model. What the file says is a stranger's; only what is
- * shown is looked at (docs/strategy-file.md). */
+/* Makes a summary of a strategy file without its model. The file is not trusted; only what the
+ * summary shows is read (docs/strategy-file.md). */
 #include "api/summary.h"
 #include "hardware/hardware.h"
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static itg_status need(const reader *r, const itg_json_value *object, const char
     return itg_json_need(r->json, object, key, type, out, r->err);
 }
 
-/* A text that must be there. */
+/* Reads a required text. */
 static itg_status take_text(const reader *r, const itg_json_value *object, const char *key,
                             const char **out)
 {
@@ -93,7 +93,7 @@ static itg_status add_edge(const reader *r, const itg_json_value *from, const it
     return status == ITG_OK && width > 0 ? add_threshold(r, threshold, edge) : status;
 }
 
-/* Name and hash of the description in it: hashed as it is embedded in programs. */
+/* Reads the name and the hash of its description, printed as in programs. */
 static itg_status add_hardware(const reader *r)
 {
     const itg_json_value *value;
@@ -111,7 +111,7 @@ static itg_status add_hardware(const reader *r)
     return status;
 }
 
-/* The three lists of a strategy, one entry an edge. */
+/* The lists of a strategy, with one entry per edge. */
 typedef struct lists {
     const itg_json_value *edges, *bits, *thresholds;
 } lists;

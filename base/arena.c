@@ -1,6 +1,6 @@
-/* An arena is a list of zeroed blocks. Only the first block of the list is filled further; an
- * allocation too large to share a block gets its own, behind the first. Every allocation is rounded
- * up to ALIGNMENT. */
+/* An arena is a list of zeroed blocks. New allocations use the first block of the list; one that is
+ * too large to share a block gets its own, second in the list. Every allocation is rounded up to
+ * ALIGNMENT. */
 #include "base/base.h"
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static block *create_block(size_t capacity)
     size_t bytes;
     if (!itg_add_size(capacity, sizeof(block) + ALIGNMENT, &bytes)) return NULL;
     if (bytes > PTRDIFF_MAX)
-        return NULL; /* no object is that large; sanitizers abort at the question */
+        return NULL; /* no object is that large; sanitizers abort on such a request */
     block *made = calloc(1, bytes);
     if (!made) return NULL;
     unsigned char *start = (unsigned char *)(made + 1);

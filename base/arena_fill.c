@@ -1,4 +1,4 @@
-/* Allocations of an arena that are filled at once, or counted; by itg_arena_alloc alone. */
+/* Allocations of an arena that are counted, or filled at once; all use itg_arena_alloc. */
 #include "base/base.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Attributes of operators: the rows of intaglio/ops.def, and access to itg_attrs by row. */
+/* Attributes of operators: the rows of intaglio/ops.def, and access to itg_attrs by a row. */
 #include "base/base.h"
 #include <math.h>
 #include <string.h>

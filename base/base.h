@@ -1,6 +1,5 @@
-/* base: what every folder needs and no folder knows better. Error text, checked arithmetic, arena,
- * string builder, files, hashing, random numbers, parallel loops. Thread-safe where no argument is
- * shared. */
+/* base: error text, checked arithmetic, arena, string builder, files, hashing, random numbers,
+ * parallel loops. Thread-safe if no argument is shared. */
 #ifndef ITG_BASE_H
 #define ITG_BASE_H
 #include <stdarg.h>
@@ -17,12 +16,11 @@
 /* Writes code and text to err (NULL: only the code is returned) and returns code: `return
  * itg_fail(err, ITG_IO, "...")`. */
 itg_status itg_fail(itg_error *err, itg_status code, const char *format, ...) ITG_PRINTF(3, 4);
-/* Puts "prefix: " before the message that err holds already (err NULL: nothing). Returns err's
- * code, or code. */
+/* Puts "prefix: " before the message in err (err NULL: nothing). Returns err's code, or code. */
 itg_status itg_prefix_error(itg_error *err, itg_status code, const char *format, ...)
     ITG_PRINTF(3, 4);
 
-/* ITG_CANCELLED where the caller wants the work to stop; asked before each piece of it. */
+/* ITG_CANCELLED if the caller wants the work to stop. Call it before each piece of work. */
 itg_status itg_check_stop(const itg_stop *stop, itg_error *err);
 
 /* ---- checked size arithmetic (checked.c); false on overflow, *out untouched ---- */
@@ -40,7 +38,7 @@ size_t itg_tensor_bytes(const itg_tensor *tensor); /* of a tensor whose shape wa
 int64_t itg_load(itg_dtype dtype, const void *data, int64_t index);
 void itg_store(itg_dtype dtype, void *data, int64_t index, int64_t value);
 
-/* ---- arena (arena.c): many allocations, one end. Not thread-safe ---- */
+/* ---- arena (arena.c): many allocations, freed together. Not thread-safe ---- */
 typedef struct itg_arena itg_arena;
 itg_arena *itg_arena_create(size_t max_bytes /* 0: no limit */); /* NULL: no memory */
 void itg_arena_destroy(itg_arena *arena);                        /* NULL allowed */
@@ -48,14 +46,14 @@ void *itg_arena_alloc(itg_arena *arena,
                       size_t bytes); /* zeroed, 64-byte aligned; NULL: no memory or limit */
 void *itg_arena_array(itg_arena *arena, size_t count, size_t size); /* checked product */
 char *itg_arena_strdup(itg_arena *arena, const char *text);
-/* A list of copies; not NULL where there are none. */
+/* A list of copies; not NULL even if it is empty. */
 const char **itg_arena_texts(itg_arena *arena, const char *const *texts, size_t count);
 char *itg_arena_format(itg_arena *arena, const char *format, ...) ITG_PRINTF(2, 3);
 char *itg_arena_vformat(itg_arena *arena, const char *format, va_list arguments) ITG_PRINTF(2, 0);
 void *itg_arena_copy(itg_arena *arena, const void *data, size_t bytes);
 size_t itg_arena_used(const itg_arena *arena);
 
-/* ITG_BAD_ARGUMENT unless the version is `expected`, the one of an option struct of that name. */
+/* ITG_BAD_ARGUMENT unless `version`, of the option struct with that name, is `expected`. */
 itg_status itg_check_version(const char *name, int32_t version, int32_t expected, itg_error *err);
 
 /* ---- string builder (strbuf.c): grows; a failed allocation is remembered and reported by
@@ -78,7 +76,8 @@ void itg_strbuf_deinit(itg_strbuf *buffer);
  * max_bytes: ITG_LIMIT. Directories, fifos and the like are refused. */
 itg_status itg_file_read(const char *path, size_t max_bytes, unsigned char **out, size_t *out_bytes,
                          itg_error *err);
-/* Appears whole or not at all: temporary file beside it, fsync, rename, fsync of the folder. */
+/* Replaces the file completely or not at all: temporary file, fsync, rename, fsync of the
+ * folder. */
 itg_status itg_file_write(const char *path, const void *data, size_t bytes, itg_error *err);
 
 /* The path of a name in the folder of path; malloc'd, NULL: no memory. */
@@ -93,14 +92,14 @@ typedef struct itg_sha256 {
 void itg_sha256_init(itg_sha256 *hash);
 void itg_sha256_update(itg_sha256 *hash, const void *data, size_t bytes);
 void itg_sha256_final(itg_sha256 *hash, unsigned char out[32]);
-/* The hash of one piece. */
+/* The hash of one buffer. */
 void itg_sha256_of(const void *data, size_t bytes, unsigned char out[32]);
 /* Lower case, terminated; returns out. */
 const char *itg_sha256_hex(const unsigned char digest[32], char out[65]);
-/* From such text (NULL: none); false, and zeros, where it is something else. */
+/* Reads such text (NULL: none). False, and zeros: the text is invalid. */
 bool itg_sha256_parse(const char *text, unsigned char out[32]);
-/* Bytes as lower-case hexadecimal digits, and back; malloc'd. NULL: no memory; of itg_hex_bytes
- * also a text that is not an even number of such digits. */
+/* Bytes as lower-case hexadecimal digits, and back; malloc'd. NULL: no memory. itg_hex_bytes also
+ * returns NULL if the text is not an even number of such digits. */
 char *itg_hex_text(const void *data, size_t bytes);
 unsigned char *itg_hex_bytes(const char *text, size_t *bytes);
 
@@ -122,12 +121,12 @@ void itg_rng_shuffle(itg_rng *rng, uint32_t *items, size_t count); /* Fisher-Yat
 typedef itg_status (*itg_parallel_fn)(void *context, int worker, int64_t item, itg_error *err);
 itg_status itg_parallel_for(int threads, int64_t items, itg_parallel_fn fn, void *context,
                             itg_error *err);
-/* How many threads another library that uses OpenMP may take where this thread calls it; returns
- * what held before, to be set again. */
+/* Sets how many threads another library that uses OpenMP may use on this thread; returns the
+ * previous number, to be restored. */
 int itg_parallel_lend(int threads);
 int itg_thread_count(int wanted); /* wanted > 0: at most 256; 0: the machine's */
 
-/* ---- little-endian bytes, whatever the host ---- */
+/* ---- little-endian bytes on every host ---- */
 /* Copies count elements of size bytes each; reverses the bytes of each on a big-endian host. */
 void itg_copy_little_endian(void *out, const void *in, size_t count, size_t size);
 

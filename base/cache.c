@@ -1,5 +1,5 @@
-/* A hash table of entries (chains), and a heap of those that nobody holds, least worth on top.
- * Everything under one lock; contents are written and read outside of it, by holders alone. */
+/* A hash table of entries (chains), and a heap of the entries without holders, least worth on top.
+ * One lock protects everything except contents, which only holders read and write. */
 #include "base/cache.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 enum { SLACK = 64, MOST_USES = 8, REFUSALS_TO_AGE = 8 };
 
 typedef struct entry {
-    struct entry *next; /* of its chain */
+    struct entry *next; /* the next entry of the chain */
     itg_key key;
-    size_t bytes;   /* as asked for */
-    double density; /* cost a byte */
+    size_t bytes;   /* as requested */
+    double density; /* cost per byte */
     double worth;   /* of entries in the heap */
     int32_t holders, uses, heap_index;
     bool listed; /* in the table: others can find it once it is complete */
@@ -140,7 +140,7 @@ static entry *find(const itg_cache *c, const itg_key *key)
     return NULL;
 }
 
-/* Room for one more entry. */
+/* Ensures room for one more entry. */
 static bool grow(itg_cache *c)
 {
     if ((size_t)c->stats.entries < c->capacity) return true;
@@ -188,7 +188,7 @@ static void evict(itg_cache *c, entry *e)
     free(e);
 }
 
-/* Makes room for `bytes`, unless something worth more had to go. */
+/* Evicts entries until `bytes` fit. False: an entry of more worth would have to go. */
 static bool make_room(itg_cache *c, size_t bytes, double density, bool must)
 {
     if (bytes > c->max_bytes && !must) return false;
@@ -221,7 +221,7 @@ const void *itg_cache_fetch(itg_cache *cache, const itg_key *key, size_t bytes)
     return data;
 }
 
-/* The entry, then its data, which has the address of the entry right before it. */
+/* Creates an entry with its data. The address of the entry precedes the data. */
 static entry *entry_create(const itg_key *key, size_t bytes, double density)
 {
     const size_t head = sizeof(entry) + sizeof(entry *) + 63;

@@ -1,4 +1,4 @@
-/* Size arithmetic that cannot wrap, and the shape and tensor helpers that rest on it. */
+/* Size arithmetic that cannot wrap, and the functions on shapes and tensors that use it. */
 #include "base/base.h"
 #include <assert.h>
 #include <inttypes.h>
@@ -21,8 +21,8 @@ bool itg_mul_size(size_t a, size_t b, size_t *out)
 bool itg_shape_elements(const itg_shape *shape, int64_t *out)
 {
     if (shape->rank < 0 || shape->rank > ITG_MAX_RANK) return false;
-    /* Zero dims count as 1 against the limit, so that the product of any of the dims (a stride)
-     * stays below it. */
+    /* A dimension of 0 counts as 1, so that the product of any of the dimensions (a stride) is
+     * within the limit. */
     int64_t product = 1;
     bool is_empty = false;
     for (int32_t i = 0; i < shape->rank; i++) {

@@ -4,7 +4,7 @@
 
 #define MOST_PRODUCTS ((int64_t)1 << 32)
 
-/* The list that begins at labels[*at]; -1: it does not end. Moves *at behind its end. */
+/* Returns the length of the list at labels[*at], and moves at behind it; -1: it has no end. */
 static int64_t list_length(const int64_t *labels, int64_t count, int64_t *at)
 {
     const int64_t first = *at;
@@ -20,7 +20,7 @@ static bool has_rest(const int64_t *list, int64_t length)
     return false;
 }
 
-/* The labels of a tensor's dimensions, its rest being the last `own` of `rest` dimensions. */
+/* Lists the labels of a tensor's dimensions. "..." covers its last `own` of `rest` dimensions. */
 static bool expand(const int64_t *list, int64_t length, int64_t own, int64_t rest, int32_t *labels,
                    int32_t *rank)
 {
@@ -52,7 +52,7 @@ static bool add_operand(itg_einsum *e, int32_t k, const itg_shape *shape, const 
     return true;
 }
 
-/* Of all operands the most dimensions without a letter; -1: a shape does not fit its list. */
+/* Returns the most dimensions of any "..."; -1: a shape does not fit its list. */
 static int64_t most_rest(const int64_t *labels, int64_t count, const itg_shape *shapes,
                          int32_t operands)
 {

@@ -1,4 +1,4 @@
-/* Einsum's equation as numbers, and what it says of tensors of given shapes. */
+/* Einsum's equation as numbers, and its meaning for tensors of given shapes. */
 #ifndef ITG_BASE_EINSUM_H
 #define ITG_BASE_EINSUM_H
 #include <intaglio/types.h>
@@ -9,7 +9,7 @@
 enum {
     ITG_EINSUM_LETTERS = 52,
     ITG_EINSUM_REST = 52,
-    ITG_EINSUM_LABELS = 52 + ITG_MAX_RANK, /* each dimension of the rest has a label */
+    ITG_EINSUM_LABELS = 52 + ITG_MAX_RANK, /* each dimension of "..." has a label */
     ITG_EINSUM_OPERANDS = 8
 };
 
@@ -22,8 +22,8 @@ typedef struct itg_einsum {
     int32_t summed[ITG_EINSUM_LABELS];
 } itg_einsum;
 
-/* NULL, or what does not fit. Dimensions of 1 broadcast; a letter that an operand has twice is its
- * diagonal. *shape: the output's. At most 2^32 products. */
+/* Returns NULL, or what does not fit. Dimensions of 1 broadcast; a letter that occurs twice in an
+ * operand selects its diagonal. *shape: the output's. At most 2^32 products. */
 const char *itg_einsum_resolve(const int64_t *labels, int64_t count, const itg_shape *shapes,
                                int32_t operands, itg_einsum *out, itg_shape *shape);
 #endif

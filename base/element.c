@@ -67,7 +67,7 @@ static int by_value(const void *a, const void *b)
     return order != 0 ? order : (p->index > q->index) - (p->index < q->index);
 }
 
-/* Slices in order: equal ones form a group, named in `which` by its first occurrence. */
+/* Groups sorted slices that are equal; `which` names the group by its first occurrence. */
 static void mark_groups(const slice *slices, itg_unique *u)
 {
     for (int64_t k = 0; k < u->total; ++k) {
@@ -77,7 +77,7 @@ static void mark_groups(const slice *slices, itg_unique *u)
     }
 }
 
-/* After it the groups stand in the order in which they occur. */
+/* Orders the groups by their first occurrence. */
 static void order_by_occurrence(itg_unique *u)
 {
     u->count = 0;
@@ -85,7 +85,7 @@ static void order_by_occurrence(itg_unique *u)
         if (u->which[i] == i) u->first[u->count++] = i;
 }
 
-/* Numbers the groups; *place: [total], the number of the group that begins there. */
+/* Numbers the groups; place [total]: number of the group that begins at a slice. */
 static void number_groups(itg_unique *u, int64_t *place)
 {
     for (int64_t k = 0; k < u->count; ++k)

@@ -1,4 +1,4 @@
-/* Questions about the elements of a tensor on which the shapes of other tensors depend. */
+/* Element values that determine shapes of other tensors. */
 #ifndef ITG_BASE_ELEMENT_H
 #define ITG_BASE_ELEMENT_H
 #include <intaglio/types.h>
@@ -9,8 +9,8 @@ bool itg_element_is_zero(const itg_tensor *t, int64_t i);
  * every number and equal to itself. */
 int itg_element_compare(const itg_tensor *t, int64_t i, int64_t j);
 
-/* The distinct slices of x along an axis (axis ITG_MAX_RANK: its distinct elements). Slices are
- * ordered by their first element that differs; `sorted` false: by where they occur first. */
+/* The distinct slices of x along an axis (axis ITG_MAX_RANK: its distinct elements), in order of
+ * their first differing element; `sorted` false: of their first occurrence. */
 typedef struct itg_unique {
     int64_t count;  /* of distinct slices */
     int64_t total;  /* slices of x */

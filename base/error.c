@@ -1,5 +1,4 @@
-/* Error messages are one line of text: control characters in names that come from files are
- * replaced. */
+/* Error messages are one line of text. Control characters, as in names from files, are replaced. */
 #include "base/base.h"
 #include "base/utf8.h"
 #include <string.h>
@@ -27,7 +26,7 @@ const char *itg_status_text(itg_status status)
     return is_status(status) ? statuses[status].text : "unknown status";
 }
 
-/* Makes the text one line, and drops a character that truncation cut in two. */
+/* Makes the text one line, and drops a character that was cut off in the middle. */
 static void tidy(char *text)
 {
     size_t length = strlen(text), at = 0;
@@ -52,7 +51,7 @@ static void format_message(char *out, size_t size, const char *format, va_list a
 itg_status itg_fail(itg_error *err, itg_status code, const char *format, ...)
 {
     if (!err) return code;
-    char message[sizeof err->message]; /* an argument may lie in err itself */
+    char message[sizeof err->message]; /* an argument may point into err */
     va_list arguments;
     va_start(arguments, format);
     format_message(message, sizeof message, format, arguments);

@@ -1,4 +1,4 @@
-/* Whole files, in and out (POSIX). */
+/* Reads and writes whole files (POSIX). */
 #include "base/base.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 enum { TEMPORARY_NAMES = 100 };
 
-/* "path: cannot <what>: <why>", with what errno says. */
+/* Fails with "path: cannot <what>: <text of errno>". */
 static itg_status fail_errno(itg_error *err, const char *path, const char *what, int number)
 {
     char why[128];
@@ -20,7 +20,7 @@ static itg_status fail_errno(itg_error *err, const char *path, const char *what,
 
 /* ---- reading ---- */
 
-/* O_NONBLOCK: opening a fifo must not wait for its other end. */
+/* Opens a regular file. O_NONBLOCK keeps the opening of a fifo from waiting. */
 static itg_status open_regular(const char *path, int *out, off_t *size, itg_error *err)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -57,12 +57,12 @@ static itg_status fail_large(itg_error *err, const char *path, size_t max_bytes)
 }
 
 /* Reads to the end, whatever size was announced: files in /proc announce 0, others may grow.
- * capacity always leaves a byte for the zero after the end. */
+ * capacity always leaves a byte for the terminating zero. */
 static itg_status read_all(int file, const char *path, size_t announced, size_t max_bytes,
                            unsigned char **data, size_t *bytes, itg_error *err)
 {
     size_t capacity = 0, used = 0;
-    /* One byte for the zero, and one whose absence proves the end without growing. */
+    /* One byte for the zero, and one to see the end without growing. */
     if (!grow(data, &capacity, announced + 2)) goto no_memory;
     for (;;) {
         if (used + 1 == capacity) {
@@ -108,7 +108,7 @@ itg_status itg_file_read(const char *path, size_t max_bytes, unsigned char **out
 
 /* ---- writing ---- */
 
-/* 0, or errno. */
+/* Returns 0 or errno. */
 static int write_all(int file, const unsigned char *data, size_t bytes)
 {
     while (bytes > 0) {
@@ -122,8 +122,7 @@ static int write_all(int file, const unsigned char *data, size_t bytes)
     return 0;
 }
 
-/* Devices, pipes and symbolic links (/dev/stdout is one) cannot be replaced whole: rename would
- * remove them. */
+/* Writes to a device, pipe or symbolic link (/dev/stdout is one), which a rename would remove. */
 static itg_status write_through(const char *path, const void *data, size_t bytes, itg_error *err)
 {
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
@@ -135,15 +134,15 @@ static itg_status write_through(const char *path, const void *data, size_t bytes
     return number ? fail_errno(err, path, "write", number) : ITG_OK;
 }
 
-/* Length of the path's folder, its last '/' included; 0: the current one. */
+/* Returns the length of the path of the folder with its last '/'; 0: the current folder. */
 static size_t folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* Makes a new file in the path's folder. Its name does not grow from the path's: that may be as
- * long as names get. Returns the descriptor, or -1 with errno. */
+/* Creates a file in the path's folder. Its name is independent of the path's, which may have the
+ * maximum length. Returns the descriptor, or -1 with errno. */
 static int create_temporary(const char *path, char *name, size_t size)
 {
     for (int i = 0; i < TEMPORARY_NAMES; i++) {
@@ -155,8 +154,7 @@ static int create_temporary(const char *path, char *name, size_t size)
     return -1;
 }
 
-/* Best effort: the file is in place whatever happens here, and some file systems cannot sync a
- * folder. */
+/* Failures are ignored: the file is in place, and some file systems cannot sync a folder. */
 static void sync_folder(const char *path)
 {
     size_t length = folder_length(path);
@@ -170,7 +168,7 @@ static void sync_folder(const char *path)
     free(folder);
 }
 
-/* Fills the temporary file and puts it in place; 0, or errno with *what failed. */
+/* Fills the temporary file and renames it. Returns 0, or errno with *what failed. */
 static int fill_and_rename(int file, const char *temporary, const char *path, const mode_t *mode,
                            const void *data, size_t bytes, const char **what)
 {
@@ -184,7 +182,7 @@ static int fill_and_rename(int file, const char *temporary, const char *path, co
     return rename(temporary, path) == 0 ? 0 : errno;
 }
 
-/* mode: of the file that is replaced; NULL: there is none. */
+/* Replaces or makes a file. mode: of the replaced file; NULL: there is none. */
 static itg_status replace(const char *path, const mode_t *mode, const void *data, size_t bytes,
                           itg_error *err)
 {

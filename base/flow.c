@@ -28,7 +28,7 @@ static void set_lives(itg_flow *flow)
     }
 }
 
-/* A home's life is that of all that lies in it. */
+/* Collects the homes. A home lives as long as anything in it. */
 static int32_t collect(const itg_flow *flow, itg_placed *items, int32_t *item_of)
 {
     int32_t count = 0;

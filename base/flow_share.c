@@ -1,15 +1,15 @@
-/* Which tensors lie within others. One pass over the steps in order, and some for outputs behind
- * inputs; each decision sees the lives of all that shares bytes so far. Writing in place, and
- * renaming all of a tensor's bytes, need no more memory at any time. Where lives of different sizes
- * are tied together (a small slice holds the whole; a Concat's output lives from its first part on)
- * it is done if the bytes that live at the worst time from then to then do not grow. */
+/* Decides which tensors share bytes. One pass over the steps in order, and some passes for outputs
+ * behind inputs. Each decision knows the lives of everything that shares bytes so far. Writing in
+ * place, and renaming all bytes of a tensor, never need more memory. Sharing between sizes may
+ * extend lives (a small slice keeps the whole; a Concat's output lives from its first part on). It
+ * is done only if the most bytes that live at one time during the affected steps do not grow. */
 #include "base/flow.h"
 #include <stdlib.h>
 
 typedef struct sharer {
     itg_flow *flow;
-    int32_t *from, *until; /* [tensor], of homes: life of all within */
-    uint64_t *live;        /* [step_count + 2]: bytes of all homes; at step i: live[i + 1] */
+    int32_t *from, *until; /* [tensor], of homes: the life of everything in it */
+    uint64_t *live;        /* [step_count + 2]: bytes of all homes; live[i + 1] is step i */
 } sharer;
 
 /* ---- homes ---- */
@@ -37,7 +37,7 @@ static bool stored(const sharer *s, int32_t tensor)
 static void add_live(sharer *s, uint64_t bytes, int32_t from, int32_t until)
 {
     for (int32_t t = from; t <= until; t++)
-        s->live[t + 1] += bytes; /* bytes may be a negative number, modulo 2^64 */
+        s->live[t + 1] += bytes; /* bytes may be negative, modulo 2^64 */
 }
 
 static uint64_t most_live(const sharer *s, int32_t from, int32_t until)
@@ -63,8 +63,8 @@ static bool is_float(itg_dtype dtype)
     return dtype == ITG_F32;
 }
 
-/* Whether `out` may be written over `in` at step `at`: everything in in's home is read here for the
- * last time, if at all. */
+/* Whether `out` may be written over `in` at step `at`: nothing in the home of `in` is read
+ * later. */
 static bool may_overwrite(const sharer *s, const itg_flow_step *step, int32_t at, int32_t in,
                           int32_t out)
 {
@@ -75,14 +75,14 @@ static bool may_overwrite(const sharer *s, const itg_flow_step *step, int32_t at
         return false;
     int32_t home = home_of(s, in, NULL);
     if (s->until[home] > at) return false;
-    for (int32_t i = 0; i < step->input_count; i++) /* other bytes of that home are read as well */
+    for (int32_t i = 0; i < step->input_count; i++) /* reads other bytes of that home */
         if (step->inputs[i] != in && stored(s, step->inputs[i]) &&
             home_of(s, step->inputs[i], NULL) == home)
             return false;
     return true;
 }
 
-/* Where x is a part of a larger home, that lives on as a whole. */
+/* Writes `out` over `in`. All of the larger home of `in` lives on; false: needs more memory. */
 static bool overwrite(sharer *s, int32_t in, int32_t out)
 {
     uint64_t within;
@@ -111,15 +111,15 @@ static void share_elements(sharer *s, const itg_flow_step *step, int32_t at)
 
 /* ---- parts ---- */
 
-/* The tensors of `parts` lie in `whole` from `shift` on, one after another, if lives allow. */
+/* The tensors `parts` lie in `whole` from `shift` on, one after another, if lives permit it. */
 typedef struct parts {
     int32_t whole, count;
     const int32_t *part;
     uint64_t shift;
 } parts;
 
-/* Parts are homes of their own, and fill no more than the whole. What the caller fills is the
- * caller's before the next run, when outputs of the last may still be read. */
+/* Whether the parts are homes of their own and fit in the whole. Homes that the caller fills are
+ * excluded: it may do so while outputs of the last run are still read. */
 static bool parts_fit(const sharer *s, const parts *p)
 {
     if (!stored(s, p->whole)) return false;
@@ -140,7 +140,7 @@ static bool parts_fit(const sharer *s, const parts *p)
     return end <= whole->bytes;
 }
 
-/* Takes the parts' homes and the whole's out of the live bytes (sign -1) or puts them in (1). */
+/* Adds the homes of the parts and the whole to the live bytes, or removes them. */
 static void count_apart(sharer *s, const parts *p, int32_t home, bool add)
 {
     uint64_t bytes = s->flow->tensors[home].room;
@@ -152,7 +152,7 @@ static void count_apart(sharer *s, const parts *p, int32_t home, bool add)
     }
 }
 
-/* Two parts of one home are one tensor twice, or one written over the other. */
+/* Whether the parts have different homes: else a tensor occurs twice or is written over another. */
 static bool parts_differ(const sharer *s, const parts *p, bool *seen)
 {
     bool differ = true;
@@ -192,18 +192,18 @@ static bool share_parts(sharer *s, const parts *p, bool *seen)
     return true;
 }
 
-/* ---- behind ---- */
+/* ---- outputs behind inputs ---- */
 
-/* Two homes as one. */
+/* Two homes merged into one. */
 typedef struct overlap {
-    int32_t x, y;              /* homes of what is read and of what is written */
-    uint64_t x_within, within; /* of x and of y in the common home, one of them 0 */
+    int32_t x, y;              /* homes of the input and of the output */
+    uint64_t x_within, within; /* offsets of x and y in the common home; one is 0 */
     uint64_t room;
 } overlap;
 
-#define OVER_UNIT 8 /* no element is larger: homes that are laid over stay aligned to it */
+#define OVER_UNIT 8 /* the largest element: merged homes stay aligned to it */
 
-/* The output begins at least `shift` bytes before the input. */
+/* Merges the homes so that the output begins at least `shift` bytes before the input. */
 static overlap lay_over(const sharer *s, int32_t in, int32_t out, uint64_t shift)
 {
     uint64_t read, written;
@@ -218,8 +218,8 @@ static overlap lay_over(const sharer *s, int32_t in, int32_t out, uint64_t shift
     return o;
 }
 
-/* Nothing in x's home is needed after step `at`, nothing in y's is written before, and no other
- * operand lies in one of them. */
+/* Whether nothing in x's home is needed after step `at`, nothing in y's is written before, and no
+ * other operand is in one of them. */
 static bool may_lie_over(const sharer *s, const itg_flow_step *step, int32_t at, const overlap *o)
 {
     const itg_flow_tensor *x = &s->flow->tensors[o->x];
@@ -231,8 +231,8 @@ static bool may_lie_over(const sharer *s, const itg_flow_step *step, int32_t at,
     return o->room < x->room + s->flow->tensors[o->y].room;
 }
 
-/* The output begins in front of what is read here for the last time. Only where the bytes that live
- * at the worst time from x's first step to y's last do not grow. */
+/* Places the output in front of an input that is read for the last time. False: the most bytes that
+ * live at one time, from x's first step to y's last, would grow. */
 static bool share_behind(sharer *s, const itg_flow_step *step, int32_t at)
 {
     if (!stored(s, step->inputs[0]) || !stored(s, step->outputs[0])) return false;
@@ -277,8 +277,8 @@ static void share_all(sharer *s, bool *seen)
     }
 }
 
-/* After all else, when it is known how long what is written lives. Returns whether one was found:
- * it makes room, so that another may follow. */
+/* Runs after all other sharing, when the lives of outputs are known. Returns whether a pair was
+ * merged; this makes room for others. */
 static bool share_all_behind(sharer *s)
 {
     bool any = false;
@@ -290,7 +290,7 @@ static bool share_all_behind(sharer *s)
     return any;
 }
 
-/* Everything apart. */
+/* Starts with each tensor in a home of its own. */
 static void begin(sharer *s)
 {
     itg_flow *flow = s->flow;
@@ -302,7 +302,7 @@ static void begin(sharer *s)
         s->from[i] = t->first;
         s->until[i] = t->last;
         if (t->elsewhere) continue;
-        s->live[t->first + 1] += t->bytes; /* for now, what it grows by at each step */
+        s->live[t->first + 1] += t->bytes; /* for now the growth at each step */
         if (t->last < flow->step_count) s->live[t->last + 2] -= t->bytes;
     }
     for (int32_t i = 1; i < flow->step_count + 2; i++)

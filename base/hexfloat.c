@@ -1,5 +1,4 @@
-/* Doubles as text and back. Hexadecimal text is read exactly or not at all: no rounding happens
- * here. */
+/* Doubles as text and back. Hexadecimal text is read exactly or refused, without rounding. */
 #include "base/json.h"
 #include <locale.h>
 #include <math.h>
@@ -45,7 +44,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* mantissa * 2^exponent, if a double is exactly that. */
+/* mantissa * 2^exponent; false: no double equals it. */
 static bool compose(uint64_t mantissa, int exponent, double *out)
 {
     if (mantissa == 0) {
@@ -64,7 +63,7 @@ static bool compose(uint64_t mantissa, int exponent, double *out)
     return true;
 }
 
-/* Optional "p+12" up to the end of the text; exponents of more than five digits are no double's. */
+/* Reads an optional "p+12" at the text's end. Exponents of more than five digits are invalid. */
 static bool parse_exponent(const char *text, int *out)
 {
     *out = 0;
@@ -80,8 +79,8 @@ static bool parse_exponent(const char *text, int *out)
     return true;
 }
 
-/* Text after "0x". Zeros at the end of the digits are held back until a digit follows: they need no
- * bits. */
+/* Reads the text after "0x". Zeros are added to the mantissa only when another digit follows,
+ * because trailing zeros need no bits. */
 static bool parse_hex(const char *text, double *out)
 {
     uint64_t mantissa = 0;
@@ -113,8 +112,8 @@ static bool parse_hex(const char *text, double *out)
     return compose(mantissa, exponent + scale + 4 * held, out);
 }
 
-/* Digits, '.', digits, exponent, and nothing else: strtod would also take blanks, names and its
- * locale's commas. */
+/* Whether the text is digits, '.', digits, exponent. strtod would also accept blanks, names and
+ * commas of the locale. */
 static bool is_decimal(const char *text)
 {
     int digits = 0;
@@ -135,7 +134,7 @@ static bool is_decimal(const char *text)
     return *text == '\0';
 }
 
-/* The locale's decimal point takes the place of '.', because strtod reads no other. */
+/* Replaces '.' by the locale's decimal point, the only one that strtod reads. */
 static bool parse_decimal(const char *text, double *out)
 {
     enum { LONGEST = 100 };

@@ -1,6 +1,6 @@
-/* A document is built in three steps: the strict scan (json_scan.c), cJSON's tree, and an index
- * over it that finds elements by number and members by key without walking lists, and duplicate
- * keys on the way. */
+/* Builds a document in three steps: the strict scan (json_scan.c), cJSON's tree, and an index over
+ * it. The index finds elements by number and members by key without walking lists, and detects
+ * duplicate keys. */
 #include "base/json_tree.h"
 #include "base/json_scan.h"
 #include <assert.h>
@@ -13,7 +13,7 @@ static int compare_keys(const void *a, const void *b)
     return strcmp((*left)->node->string, (*right)->node->string);
 }
 
-/* Counts the keys of the tree that stand before target's in the text; true once target was met. */
+/* Counts the keys before target's in the text; true when target is found. */
 static bool count_keys_before(const cJSON *parent, const cJSON *target, size_t *count)
 {
     for (const cJSON *child = parent->child; child; child = child->next) {
@@ -28,7 +28,7 @@ typedef struct builder {
     itg_json *json;
     const char *text;
     size_t bytes;
-    size_t next; /* the first value of the index that is free */
+    size_t next; /* first free value of the index */
     itg_error *err;
 } builder;
 
@@ -102,7 +102,7 @@ itg_status itg_json_parse(const char *text, size_t bytes, const char *source, it
     json->values = calloc(values, sizeof *json->values);
     json->sorted = calloc(values, sizeof *json->sorted);
     if (!json->source || !json->values || !json->sorted) goto no_memory;
-    /* The scan accepts less than cJSON does: only memory is left to be missing. */
+    /* cJSON accepts everything that the scan accepts, so only memory can be missing. */
     json->tree = cJSON_ParseWithLength(text, bytes);
     if (!json->tree) goto no_memory;
     status = build_index(json, text, bytes, err);

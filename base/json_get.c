@@ -1,10 +1,10 @@
-/* Typed reads of values, and the errors that say where a value stands. */
+/* Typed reads of values, and errors that name the place of a value. */
 #include "base/json_tree.h"
 #include "base/json_scan.h"
 #include <inttypes.h>
 #include <string.h>
 
-/* Text appended to a buffer of fixed size; what does not fit is cut off. */
+/* A text in a buffer of fixed size; excess is cut off. */
 typedef struct place {
     char *buffer;
     size_t size, length;
@@ -17,7 +17,7 @@ static void append(place *out, const char *text)
     if (out->size > 0) out->buffer[out->length] = '\0';
 }
 
-/* A key that reads as a name stands as it is; any other in brackets and quotes. */
+/* Whether a key can stand in a path without brackets and quotes. */
 static bool is_plain(const char *key)
 {
     if (*key == '\0') return false;
@@ -78,7 +78,7 @@ static const char *const type_names[] = {
     [ITG_JSON_ARRAY] = "an array",  [ITG_JSON_OBJECT] = "an object",
 };
 
-/* What v is, for "expected X, got ...": the text of a short scalar, else its type. */
+/* Describes v for "expected X, got ...": a short scalar's text, else its type. */
 static const char *describe(const itg_json_value *v, char *buffer, size_t size)
 {
     if (cJSON_IsNumber(v->node))

@@ -1,4 +1,4 @@
-/* A parsed value as compact text: members in the order they came, so that printing is stable. */
+/* Prints a parsed value as compact text. Members keep their order. */
 #include "base/json_tree.h"
 #include "base/json_write.h"
 #include <math.h>
@@ -9,7 +9,7 @@ const char *itg_json_source(const itg_json *json)
     return json->source;
 }
 
-/* Integers within 2^53 plainly, all else by its fewest digits. */
+/* Prints integers up to 2^53 plainly, other numbers with the fewest digits. */
 static void print_number(double number, itg_strbuf *out)
 {
     char text[40];
@@ -22,7 +22,7 @@ static void print_number(double number, itg_strbuf *out)
     if (!strpbrk(text, ".e")) itg_strbuf_add(out, ".0");
 }
 
-/* Depth is bounded: the scanner refuses more than 64 levels. */
+/* The scan limits the depth to 64. */
 void itg_json_print(const itg_json_value *value, itg_strbuf *out)
 {
     itg_json_type type = itg_json_typeof(value);

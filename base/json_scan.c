@@ -1,5 +1,5 @@
-/* Recursive descent; the depth limit bounds the recursion. Every function that starts at `at`
- * leaves `at` behind what it accepted. */
+/* Recursive descent with limited depth. Functions start at `at` and move it behind what they
+ * accept. */
 #include "base/json_scan.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -12,7 +12,7 @@ typedef struct scanner {
     itg_error *err;
     size_t values, keys;
     int depth;
-    size_t wanted_key, wanted_at; /* the position of the key of this rank is noted */
+    size_t wanted_key, wanted_at; /* wanted_at: position of the key with this rank */
 } scanner;
 
 static itg_status fail_at(const scanner *s, size_t at, itg_status code, const char *message)
@@ -34,7 +34,7 @@ static itg_status refuse(const scanner *s, const char *message)
     return fail_at(s, s->at, ITG_BAD_FILE, message);
 }
 
-/* The next character; -1 at the end, which no character equals. */
+/* Returns the next character; -1 at the end. */
 static int peek(const scanner *s)
 {
     return s->at < s->bytes ? s->text[s->at] : -1;
@@ -74,7 +74,7 @@ static bool scan_hex4(scanner *s, unsigned *out)
     return true;
 }
 
-/* At the 'u' of an escape. */
+/* Starts at the 'u' of an escape. */
 static itg_status scan_unicode_escape(scanner *s)
 {
     size_t start = s->at - 1;
@@ -103,7 +103,7 @@ static itg_status scan_escape(scanner *s)
     return ITG_OK;
 }
 
-/* At the opening quote. */
+/* Starts at the opening quote. */
 static itg_status scan_string(scanner *s)
 {
     size_t start = s->at++;
@@ -133,8 +133,7 @@ static size_t skip_digits(scanner *s)
     return s->at - start;
 }
 
-/* The value of a number whose grammar is right: finite, and, where it is written as an integer,
- * exact. */
+/* Checks the value of a well-formed number: it must be finite, and an integer must be exact. */
 static itg_status check_number(const scanner *s, size_t start, bool is_integer)
 {
     char copy[ITG_JSON_MAX_NUMBER + 1];
@@ -146,8 +145,8 @@ static itg_status check_number(const scanner *s, size_t start, bool is_integer)
     copy[length] = '\0';
     if (!itg_parse_hex_double(copy, &value))
         return fail_at(s, start, ITG_BAD_FILE, "number too large for a double");
-    /* Above 2^53 neighbours round to one double. 2^53 itself is what 2^53+1 rounds to, hence the
-     * comparison as text. */
+    /* Above 2^53 several integers round to one double. 2^53 + 1 rounds to 2^53, so that is compared
+     * as text. */
     bool is_exact = value > -0x1p53 && value < 0x1p53;
     const char *digits = copy + (copy[0] == '-');
     if (is_integer && !is_exact && strcmp(digits, "9007199254740992") != 0)
@@ -192,7 +191,7 @@ static itg_status scan_word(scanner *s, const char *word)
 
 static itg_status scan_value(scanner *s);
 
-/* One "key": value. */
+/* Scans one "key": value. */
 static itg_status scan_member(scanner *s)
 {
     if (peek(s) != '"') return refuse(s, "expected a key in quotes");
@@ -205,7 +204,7 @@ static itg_status scan_member(scanner *s)
     return scan_value(s);
 }
 
-/* At '[' or '{'. */
+/* Starts at '[' or '{'. */
 static itg_status scan_container(scanner *s, char close)
 {
     if (s->depth == ITG_JSON_MAX_DEPTH)
@@ -249,7 +248,7 @@ static itg_status scan_bare_value(scanner *s)
     }
 }
 
-/* A value, and the blanks on both sides of it. */
+/* Scans a value and the blanks around it. */
 static itg_status scan_value(scanner *s)
 {
     skip_blanks(s);

@@ -1,5 +1,5 @@
-/* A document read value by value: the first failure stays in `status`, and after it every read
- * gives nothing (NULL, 0, false) and leaves *out as it is. Values may then be NULL. */
+/* Reads a document value by value. The first failure stays in `status`; later reads return nothing
+ * (NULL, 0, false) and leave *out unchanged. Values may then be NULL. */
 #ifndef ITG_JSON_TAKE_H
 #define ITG_JSON_TAKE_H
 #include "base/json.h"
@@ -10,32 +10,32 @@ typedef struct itg_json_taker {
     itg_status status;
 } itg_json_taker;
 
-/* The first failure, at v: "source: path: message". */
+/* Records the first failure, at v: "source: path: message". */
 void itg_json_refuse(itg_json_taker *t, const itg_json_value *v, itg_status code,
                      const char *format, ...) ITG_PRINTF(4, 5);
 /* As itg_json_allow_keys. */
 void itg_json_take_keys(itg_json_taker *t, const itg_json_value *object, const char *const *keys);
 
-/* A member that must be there, of a type; its value. */
+/* Reads a required member of a type. */
 const itg_json_value *itg_json_take(itg_json_taker *t, const itg_json_value *object,
                                     const char *key, itg_json_type type);
 const char *itg_json_take_text(itg_json_taker *t, const itg_json_value *object, const char *key);
 int64_t itg_json_take_int(itg_json_taker *t, const itg_json_value *object, const char *key,
                           int64_t min, int64_t max);
 bool itg_json_take_bool(itg_json_taker *t, const itg_json_value *object, const char *key);
-/* 64 hexadecimal digits in lower case. */
+/* Reads 64 hexadecimal digits in lower case. */
 void itg_json_take_hash(itg_json_taker *t, const itg_json_value *object, const char *key,
                         unsigned char out[32]);
 uint64_t itg_json_take_seed(itg_json_taker *t, const itg_json_value *object, const char *key);
-/* NULL: absent, or null. */
+/* Reads a text. NULL: absent, or null. */
 const char *itg_json_take_optional(itg_json_taker *t, const itg_json_value *object,
                                    const char *key);
 
-/* A value itself. */
+/* Reads a value itself. */
 const char *itg_json_text_of(itg_json_taker *t, const itg_json_value *v);
 int64_t itg_json_int_of(itg_json_taker *t, const itg_json_value *v, int64_t min, int64_t max);
 double itg_json_number_of(itg_json_taker *t, const itg_json_value *v);
-/* A decimal number below 2^64 in a string, as it would be written. */
+/* Reads a decimal number below 2^64 in a string, without leading zeros or signs. */
 uint64_t itg_json_seed_of(itg_json_taker *t, const itg_json_value *v);
 bool itg_json_bool_of(itg_json_taker *t, const itg_json_value *v);
 #endif

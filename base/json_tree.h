@@ -4,7 +4,7 @@
 #include <cjson/cJSON.h>
 #include "base/json.h"
 
-/* Children lie side by side, in the order of the text; cJSON's own lists would make access by index
+/* Children are contiguous, in the order of the text. cJSON's own lists would make access by index
  * linear. */
 struct itg_json_value {
     const cJSON *node;
@@ -17,7 +17,7 @@ struct itg_json_value {
 struct itg_json {
     cJSON *tree;
     itg_json_value *values;        /* breadth first: the root is values[0] */
-    const itg_json_value **sorted; /* what by_key points into; as many as values */
+    const itg_json_value **sorted; /* [count]; by_key points into it */
     size_t count;
     char *source;
 };

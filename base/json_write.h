@@ -1,5 +1,5 @@
-/* JSON text, written: commas, keys and escapes are the writer's. A failed allocation is remembered
- * by the text (itg_strbuf_ok). */
+/* Writes JSON text with commas, keys and escapes. The text remembers a failed allocation
+ * (itg_strbuf_ok). */
 #ifndef ITG_JSON_WRITE_H
 #define ITG_JSON_WRITE_H
 #include "base/base.h"
@@ -13,7 +13,7 @@ typedef enum itg_json_style {
 #define ITG_JSON_WRITE_DEPTH 15
 typedef struct itg_json_writer {
     itg_strbuf text;
-    bool comma; /* a member or element stands before the next one */
+    bool comma; /* a comma precedes the next member or element */
     int depth;
     itg_json_style styles[ITG_JSON_WRITE_DEPTH + 1]; /* of open containers, from 1 on */
 } itg_json_writer; /* zero-initialize; itg_strbuf_deinit frees its text */
@@ -23,7 +23,7 @@ typedef struct itg_json_writer {
 void itg_json_begin(itg_json_writer *w, const char *key, char bracket);
 void itg_json_begin_as(itg_json_writer *w, const char *key, char bracket, itg_json_style style);
 void itg_json_end(itg_json_writer *w, char bracket);
-/* What stands before a value, which the caller adds to the text. */
+/* Writes what precedes a value, which the caller then adds to the text. */
 void itg_json_key(itg_json_writer *w, const char *key);
 
 void itg_json_put_null(itg_json_writer *w, const char *key);
@@ -31,16 +31,16 @@ void itg_json_put_text(itg_json_writer *w, const char *key, const char *value); 
 void itg_json_put_bool(itg_json_writer *w, const char *key, bool value);
 void itg_json_put_int(itg_json_writer *w, const char *key, int64_t value);
 void itg_json_put_number(itg_json_writer *w, const char *key, double value); /* not finite: null */
-/* As a string: 64 bits do not fit a JSON number. */
+/* Writes a string, because 64 bits do not fit a JSON number. */
 void itg_json_put_seed(itg_json_writer *w, const char *key, uint64_t value);
-/* Of 32 bytes, as 64 hexadecimal digits. */
+/* Writes 32 bytes as 64 hexadecimal digits. */
 void itg_json_put_hash(itg_json_writer *w, const char *key, const unsigned char hash[32]);
-/* An exact double: itg_hex_double as a string. */
+/* Writes an exact double: itg_hex_double as a string. */
 void itg_json_put_hex(itg_json_writer *w, const char *key, double value);
-/* What the format gives, as it is: JSON already. */
+/* Writes the formatted text, which must be JSON. */
 void itg_json_put(itg_json_writer *w, const char *key, const char *format, ...) ITG_PRINTF(3, 4);
 
-/* The fewest digits that read back as the same finite number; never like an integer above 2^53,
- * which readers would round. Returns buffer, of at least 40 bytes. */
+/* The fewest digits that read back as the same finite number; never in the form of an integer above
+ * 2^53, which readers would round. Returns buffer, of at least 40 bytes. */
 const char *itg_json_digits(double value, char *buffer);
 #endif

@@ -35,7 +35,7 @@ static inline void itg_key_mix(itg_key_state *s, uint64_t a, uint64_t b)
     s->h[1] = (itg_key_rotated(s->h[1], 31) + s->h[0]) * 5 + 0x38495ab5u;
 }
 
-/* tag: what kind of thing is named, so that equal words of different kinds differ. */
+/* tag: the kind of content, so that equal words of different kinds give different keys. */
 static inline void itg_key_begin(itg_key_state *s, uint64_t tag)
 {
     *s = (itg_key_state){{tag, tag}, 0, 0};
@@ -67,7 +67,7 @@ static inline void itg_key_key(itg_key_state *s, const itg_key *key)
     itg_key_word(s, key->word[1]);
 }
 
-/* Their number, then the bytes as the host has them. */
+/* Adds their number, then the bytes in host order. */
 static inline void itg_key_bytes(itg_key_state *s, const void *data, size_t bytes)
 {
     const unsigned char *at = data;

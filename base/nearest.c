@@ -3,7 +3,7 @@
 
 enum { LONGEST_WORD = 32 };
 
-/* Levenshtein's distance; words are cut at LONGEST_WORD letters. */
+/* Levenshtein distance; words are cut at LONGEST_WORD letters. */
 static int distance(const char *a, const char *b)
 {
     int row[LONGEST_WORD + 1];

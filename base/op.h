@@ -72,16 +72,15 @@ const itg_attr *itg_op_attrs(itg_op op, int32_t *count);
 const void *itg_attr_value(const itg_attr *attr, const itg_attrs *attrs);
 void *itg_attr_slot(const itg_attr *attr, itg_attrs *attrs);
 bool itg_attr_is_preset(const itg_attr *attr, const itg_attrs *attrs);
-/* Integers (INT, LIST, AXES, PER_AXIS, PER_DIM): their number; rank: of the operator's first input.
- */
+/* Returns the number of integers (INT, LIST, AXES, PER_AXIS, PER_DIM). rank: of the first input. */
 int32_t itg_attr_count(const itg_attr *attr, const itg_attrs *attrs, int32_t rank);
-/* NAME, AUTO_PAD, DTYPE: the value's name. */
+/* NAME, AUTO_PAD, DTYPE: returns the value's name. */
 const char *itg_attr_word(const itg_attr *attr, const itg_attrs *attrs);
-/* The value of that name; false: there is none. */
+/* Sets the value of that name; false: there is none. */
 bool itg_attr_set_word(const itg_attr *attr, itg_attrs *attrs, const char *word);
-/* The attributes as an operator of a file has them that states none; all others are zero. */
+/* Returns the attributes of an operator that states none in its file; all others are zero. */
 itg_attrs itg_attrs_default(itg_op op);
-/* A copy that holds nothing but what the operator reads. */
+/* Returns a copy with only the attributes that the operator reads; the rest is zero. */
 itg_attrs itg_attrs_read_by(itg_op op, const itg_attrs *attrs);
 
 #endif

@@ -13,9 +13,9 @@ static inline int64_t itg_packed_bytes(int64_t count, int32_t bits)
 }
 /* Writes the low bits of a code; the bytes must have been 0 there. */
 void itg_packed_put(unsigned char *packed, int32_t bits, int64_t index, int64_t code);
-/* is_signed: in two's complement. */
+/* Returns a code. is_signed: it is in two's complement. */
 int64_t itg_packed_get(const unsigned char *packed, int32_t bits, bool is_signed, int64_t index);
-/* All codes, as integers of size bytes (1, 2 or 4), in host byte order. */
+/* Unpacks all codes to integers of size bytes (1, 2 or 4) in host byte order. */
 void itg_packed_unpack(const unsigned char *packed, int32_t bits, bool is_signed, int64_t count,
                        size_t size, void *out);
 /* Whether the bits behind the last code are 0. */

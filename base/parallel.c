@@ -1,6 +1,6 @@
-/* Items are handed out in rising order. After a failure only items above the lowest failed index
- * known are skipped, so that every item below the one reported has run: the result does not depend
- * on the schedule. */
+/* Items are handed out in ascending order. After a failure only items above the lowest failed index
+ * are skipped, so every item below the reported one has run. The result does not depend on the
+ * schedule. */
 #include "base/base.h"
 #include <stdlib.h>
 #include <stdatomic.h>
@@ -25,7 +25,7 @@ int itg_thread_count(int wanted)
     return count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : count;
 }
 
-/* Runs one item; on failure error is complete, also where fn left it alone. */
+/* Runs one item. On failure error is complete, even if fn did not fill it. */
 static itg_status call(itg_parallel_fn fn, void *context, int worker, int64_t item,
                        itg_error *error)
 {
@@ -53,7 +53,7 @@ typedef struct loop {
     itg_parallel_fn fn;
     void *context;
     _Atomic int64_t first_failed; /* lowers only; INT64_MAX: none */
-    itg_status status;            /* these two belong to first_failed, and change with it */
+    itg_status status;            /* status and error belong to first_failed */
     itg_error error;
 } loop;
 

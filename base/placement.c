@@ -14,8 +14,8 @@ void itg_place_sort(itg_placed *items, int32_t count)
     qsort(items, (size_t)count, sizeof *items, by_size);
 }
 
-/* Lowest offset where `x` fits beside the placed items, which are sorted by offset; inserts x
- * there. */
+/* Inserts x at the lowest offset where it fits beside the placed items, which are sorted by offset.
+ * Returns its end. */
 static uint64_t place(itg_placed *placed, int32_t count, itg_placed x)
 {
     uint64_t offset = 0;

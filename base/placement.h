@@ -25,7 +25,7 @@ itg_status itg_place(itg_placed *items, int32_t count, uint64_t alignment, uint6
                      itg_error *err);
 itg_status itg_place_well(itg_placed *items, int32_t count, uint64_t alignment, uint64_t *end,
                           itg_error *err);
-/* No placement needs less: the most bytes, as they are rounded up, that are needed at one time. */
+/* Returns a lower bound of every placement: the most bytes, rounded up, needed at one time. */
 itg_status itg_place_bound(const itg_placed *items, int32_t count, uint64_t alignment,
                            uint64_t *out, itg_error *err);
 

@@ -1,31 +1,31 @@
-/* The better of many orders. What an order is worth is found by placing the things in it, each at
- * the lowest gap that suits its whole life. First come orders that suit different shapes of graphs;
- * then, from the best of them, a walk that takes one thing out and puts it back further ahead,
- * mostly one of those that end at the top, and stays where that is no worse. */
+/* Searches for an order of placing that needs little memory. An order is evaluated by placing each
+ * item in the lowest gap that is free during its life. First come orders that suit different shapes
+ * of graphs. Then a walk from the best of them takes an item, mostly one that ends at the top,
+ * moves it forward in the order, and keeps the change if it is no worse. */
 #include "base/placement.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Work is counted in comparisons of two things, so that it ends alike on every machine. */
+/* Work is counted in comparisons of two items, so that it ends alike on every machine. */
 enum { MOST_MOVES = 400 };
 static const uint64_t MOST_WORK = (uint64_t)1 << 21;
 
 typedef struct search {
     int32_t count;
     itg_placed *order, *trial, *placed, *best; /* [count] each */
-    uint64_t *breadth;                         /* [count]: most bytes needed during its life */
-    uint64_t least, end, work;                 /* lower bound; of `best`; left */
+    uint64_t *breadth;                         /* [count]: most bytes live during its life */
+    uint64_t least, end, work;                 /* lower bound; end of `best`; work that is left */
 } search;
 
 /* ---- bytes needed over time ---- */
 
 typedef struct event {
-    int32_t time; /* of births: first; of deaths: last + 1 */
+    int32_t time; /* birth: first; death: last + 1 */
     bool birth;
     int32_t item;
 } event;
 
-/* At one time deaths come first. */
+/* At equal times deaths come first. */
 static int by_time(const void *a, const void *b)
 {
     const event *x = a, *y = b;
@@ -63,19 +63,19 @@ itg_status itg_place_bound(const itg_placed *items, int32_t count, uint64_t alig
 
 /* ---- orders ---- */
 
-static double life(const itg_placed *x)
+static double lifetime(const itg_placed *x)
 {
     return (double)x->last - (double)x->first + 1;
 }
 
 static double of_area(const itg_placed *x)
 {
-    return (double)x->bytes * life(x);
+    return (double)x->bytes * lifetime(x);
 }
 
 static double of_life(const itg_placed *x)
 {
-    return life(x);
+    return lifetime(x);
 }
 
 static double of_birth(const itg_placed *x)
@@ -100,7 +100,7 @@ static int by_key(const void *a, const void *b)
     return x->at < y->at ? -1 : 1;
 }
 
-/* Places the trial order; what is no worse becomes the order. */
+/* Places the trial order, which becomes the order if it is no worse. */
 static bool attempt(search *s)
 {
     uint64_t end = itg_place_in_order(s->trial, s->count, s->placed);
@@ -113,7 +113,8 @@ static bool attempt(search *s)
     return true;
 }
 
-/* `sorted` is in order of size; equal keys stay so. key NULL: by breadth. */
+/* Tries the order of a key. `sorted` is in order of size, which decides between equal keys. key
+ * NULL: breadth. */
 static void attempt_order(search *s, const itg_placed *sorted, double (*key)(const itg_placed *),
                           keyed *room)
 {
@@ -128,10 +129,10 @@ static void attempt_order(search *s, const itg_placed *sorted, double (*key)(con
 
 typedef struct birth {
     int32_t time;
-    uint64_t live; /* bytes needed right after it */
+    uint64_t live; /* live bytes after it */
 } birth;
 
-/* For each thing the most bytes needed at a birth during its life. */
+/* Finds, for each item, the most bytes that are live at a birth during its life. */
 static void find_breadths(search *s, const itg_placed *items, const event *events, birth *births)
 {
     int32_t count = 0;
@@ -150,7 +151,7 @@ static void find_breadths(search *s, const itg_placed *items, const event *event
 
 /* ---- the walk ---- */
 
-/* A thing that ends at the top, by chance one of several; else any. */
+/* Returns an item that ends at the top, at random if there are several; sometimes any item. */
 static int32_t pick(const search *s, itg_rng *rng)
 {
     int32_t chosen = -1, tops = 0;

@@ -39,7 +39,7 @@ uint64_t itg_rng_next(itg_rng *rng)
 uint64_t itg_rng_below(itg_rng *rng, uint64_t bound)
 {
     assert(bound > 0);
-    /* 2^64 mod bound values at the bottom are drawn again: what is left divides evenly. */
+    /* Draws again if x is one of the 2^64 mod bound lowest values; the others divide evenly. */
     uint64_t rejected = (UINT64_MAX - bound + 1) % bound;
     uint64_t x = itg_rng_next(rng);
     while (x < rejected)

@@ -36,8 +36,7 @@ static void expand(uint32_t w[64], const unsigned char *block)
     }
 }
 
-/* A round: of the eight words only d and h change; the caller names them in turn, so that none is
- * moved. */
+/* One round. Only d and h change; the caller rotates the names, so that no word is moved. */
 #define ROUND(a, b, c, d, e, f, g, h, i)                                                           \
     do {                                                                                           \
         uint32_t s1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);              \

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 extern const uint32_t itg_sha256_constants[64];
-/* Takes blocks of 64 bytes into the state. */
+/* Adds blocks of 64 bytes to the state. */
 void itg_sha256_compress(uint32_t state[8], const unsigned char *in, size_t blocks);
-/* The same; false: this processor has no such instructions, and nothing was done. */
+/* The same by instructions; false: the processor has none, and nothing was done. */
 bool itg_sha256_compress_x86(uint32_t state[8], const unsigned char *in, size_t blocks);
 #endif

@@ -24,7 +24,7 @@ static bool has_instructions(void)
     return atomic_load_explicit(&known, memory_order_relaxed) == YES;
 }
 
-/* Words a, b, e, f of the state in one register, c, d, g, h in the other, the last one lowest. */
+/* One register holds words a, b, e, f of the state, the other c, d, g, h, the last one lowest. */
 __attribute__((target("sha,sse4.1"))) static void compress(uint32_t state[8],
                                                            const unsigned char *in, size_t blocks)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for `more` bytes and the terminator; false (and failed) without memory. */
+/* Ensures room for `more` bytes and the terminator; false (and failed) without memory. */
 static bool reserve(itg_strbuf *buffer, size_t more)
 {
     if (buffer->failed) return false;
@@ -73,7 +73,7 @@ static void add_escaped(itg_strbuf *buffer, char c)
     }
 }
 
-/* What is not UTF-8 becomes U+FFFD: the output is JSON whatever the input was. */
+/* Invalid UTF-8 becomes U+FFFD, so that the output is always JSON. */
 void itg_strbuf_json_string(itg_strbuf *buffer, const char *text)
 {
     size_t length = strlen(text), at = 0;

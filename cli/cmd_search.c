@@ -92,6 +92,7 @@ static itg_status prepare(itg_cli_search_work *w, itg_error *err)
     if (status == ITG_OK) status = itg_cli_search_open(w, err);
     if (status == ITG_OK && !resumes) status = itg_cli_search_settle(w, err);
     if (status == ITG_OK && resumes) status = itg_cli_search_agree(w, err);
+    if (status == ITG_OK) status = itg_cli_search_take_start(w, err);
     if (status == ITG_OK && w->is_survey) status = itg_cli_search_reuse(w, err);
     if (status == ITG_OK) status = itg_cli_search_read_mark(w, err);
     if (status == ITG_OK) status = itg_cli_search_begin_log(w, err);
@@ -193,6 +194,7 @@ itg_status itg_cli_search_close(itg_cli_search_work *w, itg_error *err)
     itg_run_log_free_trials(w->replay, w->replay_count);
     itg_run_record_destroy(w->resumed);
     itg_cli_logged_close(&w->mark);
+    itg_cli_search_drop_start(w);
     itg_free(w->options_json);
     itg_free(w->preprocess_json);
     itg_free(w->strategy_json);
@@ -247,6 +249,10 @@ static int check_options(const itg_cli_args *args)
     bool resumes = given[ITG_CLI_OPT_RESUME];
     if (resumes && !args->given[ITG_CLI_OPT_DB])
         return itg_cli_fail_usage(args->command, "--resume goes with --db, the log of the run");
+    if (given[ITG_CLI_OPT_PAST] && (resumes || !given[ITG_CLI_OPT_DB]))
+        return itg_cli_fail_usage(
+            args->command, resumes ? "--past: the run that --resume goes on with says it itself"
+                                   : "--past goes with --db, the log of these runs");
     if (given[ITG_CLI_OPT_FAIL_IF_WORSE] && !given[ITG_CLI_OPT_DB])
         return itg_cli_fail_usage(args->command,
                                   "--fail-if-worse goes with --db, the log of that run");
@@ -366,16 +372,34 @@ const itg_cli_command itg_cli_search = {
     .required = {ITG_CLI_OPT_HW, ITG_CLI_OPT_DATA},
     .required_count = 2,
     .complete_with = ITG_CLI_OPT_RESUME,
-    .options = {ITG_CLI_OPT_HW,         ITG_CLI_OPT_DATA,           ITG_CLI_OPT_LABELS,
-                ITG_CLI_OPT_HOLDOUT,    ITG_CLI_OPT_HOLDOUT_LABELS, ITG_CLI_OPT_LIMIT,
-                ITG_CLI_PREPROCESS,     ITG_CLI_OPT_METRIC,         ITG_CLI_METRIC,
-                ITG_CLI_OPT_MAX_DROP,   ITG_CLI_OPT_MIN_SQNR,       ITG_CLI_OPT_MINIMIZE,
-                ITG_CLI_OPT_PARETO,     ITG_CLI_OPT_MAX_SIZE,       ITG_CLI_OPT_MAX_BOPS,
-                ITG_CLI_OPT_MAX_CYCLES, ITG_CLI_OPT_MAX_RAM,        ITG_CLI_OPT_MAX_FLASH,
+    .options = {ITG_CLI_OPT_HW,
+                ITG_CLI_OPT_DATA,
+                ITG_CLI_OPT_LABELS,
+                ITG_CLI_OPT_HOLDOUT,
+                ITG_CLI_OPT_HOLDOUT_LABELS,
+                ITG_CLI_OPT_LIMIT,
+                ITG_CLI_PREPROCESS,
+                ITG_CLI_OPT_METRIC,
+                ITG_CLI_METRIC,
+                ITG_CLI_OPT_MAX_DROP,
+                ITG_CLI_OPT_MIN_SQNR,
+                ITG_CLI_OPT_MINIMIZE,
+                ITG_CLI_OPT_PARETO,
+                ITG_CLI_OPT_MAX_SIZE,
+                ITG_CLI_OPT_MAX_BOPS,
+                ITG_CLI_OPT_MAX_CYCLES,
+                ITG_CLI_OPT_MAX_RAM,
+                ITG_CLI_OPT_MAX_FLASH,
 #define ITG_SEARCH_OPTION(id, ...) ITG_CLI_OPT_##id,
 #include <intaglio/search_options.def>
-                ITG_CLI_OPT_CACHE_MB,   ITG_CLI_OPT_BLOCK,          ITG_CLI_OPT_DB,
-                ITG_CLI_OPT_RESUME,     ITG_CLI_OPT_FAIL_IF_WORSE,  ITG_CLI_OPT_OUT_STRATEGY,
+                ITG_CLI_OPT_START,
+                ITG_CLI_OPT_PAST,
+                ITG_CLI_OPT_CACHE_MB,
+                ITG_CLI_OPT_BLOCK,
+                ITG_CLI_OPT_DB,
+                ITG_CLI_OPT_RESUME,
+                ITG_CLI_OPT_FAIL_IF_WORSE,
+                ITG_CLI_OPT_OUT_STRATEGY,
                 ITG_CLI_OPT_QUIET},
     .run = run,
 };

@@ -1,6 +1,6 @@
 /* One search from the command line, and what its files hand to each other: search_inputs.c
- * (options, files), search_resume.c (a run of the log instead), search_reuse.c (its trials),
- * search_log.c, search_report.c. */
+ * (options, files), search_start.c (what it begins with), search_resume.c (a run of the log
+ * instead), search_reuse.c (its trials), search_log.c, search_report.c. */
 #ifndef ITG_CLI_CMD_SEARCH_H
 #define ITG_CLI_CMD_SEARCH_H
 #include "cli/common.h"
@@ -15,6 +15,19 @@ typedef struct itg_cli_search_files {
     int64_t data_limit, holdout_limit; /* 0: all samples */
 } itg_cli_search_files;
 
+/* Trials of one run of the log, and those of all runs of --past. */
+typedef struct itg_cli_past_block {
+    itg_trial *trials;
+    int64_t count;
+} itg_cli_past_block;
+typedef struct itg_cli_past {
+    itg_cli_past_block *blocks;
+    int64_t block_count;
+    itg_trial *trials; /* copies, whose points are in the blocks */
+    char *name;
+    itg_search_past given;
+} itg_cli_past;
+
 typedef struct itg_cli_search_work {
     const itg_cli_args *args;
     itg_cli_search_files files;
@@ -25,6 +38,8 @@ typedef struct itg_cli_search_work {
     itg_preprocess preprocess;
     itg_cli_metric *metric; /* goal.user[0] of options; NULL: there is none */
     itg_search_options options;
+    itg_search_start *start; /* options.start; NULL: none */
+    itg_cli_past past;       /* options.past, where it has trials */
     itg_cli_logged mark;     /* of --fail-if-worse; record NULL: none is given */
     bool is_survey;          /* of each choice alone; no strategy is wanted */
     itg_run_record *resumed; /* NULL: a new run */
@@ -71,6 +86,12 @@ void itg_cli_search_files_of(const itg_cli_args *args, itg_cli_search_files *out
 itg_status itg_cli_search_open(itg_cli_search_work *work, itg_error *err);
 /* The quality and floor of a network that is no classifier, now that the model is open. */
 itg_status itg_cli_search_settle(itg_cli_search_work *work, itg_error *err);
+
+/* ---- what it begins with (search_start.c) ---- */
+/* Sets options.start and .past, once all other options are known and the model is open; of a run
+ * that goes on, as its options say. */
+itg_status itg_cli_search_take_start(itg_cli_search_work *work, itg_error *err);
+void itg_cli_search_drop_start(itg_cli_search_work *work);
 
 /* ---- resuming (search_resume.c) ---- */
 /* Fills resumed, replay, files, options, preprocess and hw from the log. What was given as well

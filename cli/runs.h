@@ -96,6 +96,11 @@ double itg_cli_best_quality(const itg_cli_logged *run);
 void itg_cli_runs_titles(itg_cli_table *table, bool with_worse);
 void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run);
 void itg_cli_runs_explain(void);
+/* The first of the runs of this model and hardware as 'runs best' orders them; NULL: none met its
+ * goal. */
+const itg_cli_logged *itg_cli_runs_find_best(const itg_cli_logged *runs, int64_t count,
+                                             const unsigned char model_hash[32],
+                                             const char *hardware_json);
 /* The best's weight bytes as a share of those of uniform 8; below zero: not known. */
 double itg_cli_share_of_uniform(const itg_run_record *record);
 

@@ -5,10 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool has_met_goal(const itg_cli_logged *run)
+{
+    return run->record->known[ITG_RESULT_BEST] && run->record->goal_met;
+}
+
 static bool is_candidate(const itg_cli_args *args, const itg_cli_logged *run)
 {
-    return run->record->known[ITG_RESULT_BEST] && run->record->goal_met &&
-           itg_cli_logged_matches(args, run);
+    return has_met_goal(run) && itg_cli_logged_matches(args, run);
 }
 
 static int by_place(const itg_cli_logged *a, const itg_cli_logged *b)
@@ -43,6 +47,21 @@ static int by_place_and_size(const void *first, const void *second)
     if (order == 0) order = itg_cli_by_number(itg_cli_best_quality(*b), itg_cli_best_quality(*a));
     if (order == 0) order = itg_cli_by_number((double)(*a)->record->run, (double)(*b)->record->run);
     return order;
+}
+
+const itg_cli_logged *itg_cli_runs_find_best(const itg_cli_logged *runs, int64_t count,
+                                             const unsigned char model_hash[32],
+                                             const char *hardware_json)
+{
+    const itg_cli_logged *best = NULL;
+    for (int64_t i = 0; i < count; i++) {
+        const itg_cli_logged *run = &runs[i];
+        if (has_met_goal(run) && memcmp(run->record->info.model_hash, model_hash, 32) == 0 &&
+            strcmp(run->record->info.hardware_json, hardware_json) == 0 &&
+            (!best || by_place_and_size(&run, &best) < 0))
+            best = run;
+    }
+    return best;
 }
 
 static int by_run(const void *first, const void *second)

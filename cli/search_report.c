@@ -107,6 +107,33 @@ static void json_results(itg_json_writer *json, const itg_cli_search_work *w)
     json_scores(json, w, "best", &holdout, &best->score, best->index);
 }
 
+static void json_beginning(itg_json_writer *json, const itg_cli_search_work *w)
+{
+    if (w->start) {
+        const char *misfits = itg_search_start_misfits(w->start);
+        itg_json_begin(json, "start", '{');
+        itg_json_put_hash(json, "hash", itg_search_start_hash(w->start));
+        itg_json_put_text(json, "misfits", *misfits ? misfits : NULL);
+        itg_json_end(json, '}');
+    } else {
+        itg_json_put_null(json, "start");
+    }
+    itg_json_put_text(json, "past", w->options.past ? w->options.past->name : NULL);
+}
+
+static void json_forecast(itg_json_writer *json, const itg_forecast *f)
+{
+    if (f->count == 0) {
+        itg_json_put_null(json, "forecast");
+        return;
+    }
+    itg_json_begin(json, "forecast", '{');
+    itg_json_put_int(json, "trials", f->count);
+    itg_json_put_number(json, "correlation", f->correlation);
+    itg_json_put_number(json, "gap", f->gap);
+    itg_json_end(json, '}');
+}
+
 int itg_cli_search_json(const itg_cli_search_work *w)
 {
     const itg_search_result *r = w->result;
@@ -127,6 +154,8 @@ int itg_cli_search_json(const itg_cli_search_work *w)
                             ? w->options.confidence
                             : (double)NAN);
     itg_selection_write(&json, itg_search_selection(r));
+    json_beginning(&json, w);
+    json_forecast(&json, itg_search_forecast(r));
     itg_json_put_bool(&json, "cost_varies", itg_search_cost_varies(r));
     itg_json_put_text(&json, "limited_by", *limited ? limited : NULL);
     itg_json_put(&json, "seed", "%" PRIu64, w->options.seed);
@@ -314,6 +343,18 @@ static void print_head(const itg_cli_search_work *w)
     putchar('\n');
 }
 
+/* How far the searcher's model can be believed. */
+static void print_forecast(const itg_forecast *f)
+{
+    char gap[64] = "";
+    if (f->count < 3 || isnan(f->correlation)) return;
+    if (f->gap > 0)
+        snprintf(gap, sizeof gap, "; its choice is within %.2g %% of the model's best",
+                 100 * f->gap);
+    itg_cli_print_line("its model", "told the losses of %lld trials with a correlation of %.3f%s",
+                       (long long)f->count, f->correlation, gap);
+}
+
 int itg_cli_search_text(const itg_cli_search_work *w)
 {
     const itg_trial *best = itg_search_best(w->result);
@@ -321,6 +362,7 @@ int itg_cli_search_text(const itg_cli_search_work *w)
     int status = print_table(w->result, &w->options.goal, best);
     putchar('\n');
     if (best) print_best(w, best);
+    print_forecast(itg_search_forecast(w->result));
     if (w->options.goal.objective_count > 1)
         itg_cli_print_line("front", "%d trial%s that no other one beats in every objective",
                            (int)itg_search_front_count(w->result),

@@ -1,12 +1,12 @@
-/* The first node where the integer graph goes wrong: quantized is a prefix of the nodes, and no
- * effect is left in the others. Half of the loss is what counts as wrong. */
+/* Finds the first node at which the integer graph goes wrong. A probe quantizes a prefix of the
+ * nodes and removes all effects from the others. A prefix is wrong if it has half of the loss. */
 #include "explain/explain.h"
 #include <stdlib.h>
 
 typedef struct bisecting {
     explaining *x;
-    int32_t *owner; /* [sites]: the node from which on it is there; -1: from the inputs on */
-    double *share;  /* [nodes + 1]: of the loss, with so many nodes; below 0: not measured */
+    int32_t *owner; /* [sites]: the first node with which it is present; -1: the inputs */
+    double *share;  /* [nodes + 1]: share of the loss with so many nodes; below 0: not measured */
 } bisecting;
 
 static void own(const bisecting *b, int32_t site, int32_t node)
@@ -14,7 +14,7 @@ static void own(const bisecting *b, int32_t site, int32_t node)
     if (site >= 0 && node < b->owner[site]) b->owner[site] = node;
 }
 
-/* Values belong to the node that makes them, constants to the one that reads them. */
+/* Assigns a value to the node that makes it, a constant to the node that reads it. */
 static void find_owners(const bisecting *b)
 {
     const explaining *x = b->x;

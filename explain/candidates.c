@@ -1,5 +1,5 @@
-/* The changes that an effect may call for, within what the hardware's description allows:
- *   clipping, rounding   every threshold method; the next width, and 8 bits; of weights also codes
+/* The changes that may lessen an effect, within what the hardware supports:
+ *   clipping, rounding   every threshold method; the next width, and 8 bits; for weights also codes
  *                        by reconstruction
  *   overflow             every threshold method and the nearest widths of what the layer reads: its
  *                        sums become smaller, or another class of accumulators takes them
@@ -9,7 +9,7 @@
 
 enum { MOST_NARROWER = 3, WIDE_BITS = 8 };
 
-/* ---- strategies to take edges from ---- */
+/* ---- strategies with changed edges ---- */
 
 static void read_groups(changing *c)
 {
@@ -58,7 +58,7 @@ void changes_end(changing *c)
     free(c->methods);
 }
 
-/* The group with other bits and another method. What the hardware does not have is passed over. */
+/* Considers the group with other bits and another method, if the hardware supports them. */
 static itg_status consider(changing *c, int32_t group, int32_t bits, itg_threshold_method method,
                            const char *text)
 {
@@ -78,7 +78,7 @@ static itg_status consider(changing *c, int32_t group, int32_t bits, itg_thresho
     return status;
 }
 
-/* name: what the texts begin with, or "". */
+/* name: prefix of the texts, or "". */
 static itg_status consider_methods(changing *c, int32_t group, const char *name)
 {
     itg_status status = ITG_OK;
@@ -103,7 +103,7 @@ static itg_status consider_bits(changing *c, int32_t group, int32_t bits, const 
     return consider(c, group, bits, c->methods[group], text);
 }
 
-/* The next wider width, and 8 bits where that is wider still. */
+/* Considers the next wider width, and 8 bits if that is wider still. */
 static itg_status consider_wider(changing *c, int32_t group)
 {
     const itg_choice_group *g = &c->space->groups[group];
@@ -163,7 +163,7 @@ static itg_status list_of_edge(changing *c, const itg_effect_report *r)
     return status;
 }
 
-/* Widths from three narrower ones to one wider one. */
+/* Considers widths from three narrower ones to one wider one. */
 static itg_status consider_near(changing *c, int32_t group, const char *name)
 {
     const itg_choice_group *g = &c->space->groups[group];

@@ -1,8 +1,9 @@
-/* Changes that lessen the largest effects: other thresholds, other widths, codes by reconstruction.
+/* Finds changes that lessen the largest effects: other thresholds, other widths, codes by
+ * reconstruction.
  *
- * Each is evaluated on all samples. Of those that lessen the loss the best is taken; but one that
- * costs nothing is preferred where it lessens the loss at least half as much. Then the changes are
- * put together, in the order of their effects, each kept where it lessens the loss further. */
+ * Each change is evaluated on all samples. The one that lessens the loss most is taken, except that
+ * a change without cost is preferred if it lessens the loss at least half as much. Then the changes
+ * are combined in the order of their effects, and each is kept if it lessens the loss further. */
 #include "explain/changes.h"
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static bool same_choice(const itg_edge_choice *a, const itg_edge_choice *b)
             memcmp(a->channel, b->channel, sizeof *a->channel * (size_t)a->channel_count) == 0);
 }
 
-/* Puts what `from` says of the group's edges into `to`. *differs: it said something else. */
+/* Copies the group's edges from `from` to `to`. *differs: one of them differed. */
 static itg_status take_group(const changing *c, int32_t group, const itg_strategy *from,
                              itg_strategy *to, bool *differs)
 {
@@ -54,7 +55,7 @@ static itg_status take_group(const changing *c, int32_t group, const itg_strateg
     return status;
 }
 
-/* Costs that a user pays, none higher than in the strategy. */
+/* Whether no cost that a user pays is higher than in the strategy. */
 static bool is_free(const changing *c, const itg_score *score)
 {
     static const itg_metric costs[] = {ITG_METRIC_WEIGHT_BYTES, ITG_METRIC_PARAMETER_BYTES,
@@ -76,7 +77,7 @@ static bool is_better(const changing *c, const found_change *a, const found_chan
     return gain > other;
 }
 
-/* Takes over the strategy. */
+/* Measures a change and keeps it if it is the best. Takes ownership of the strategy. */
 static itg_status consider(changing *c, found_change *change)
 {
     bool runs = false;
@@ -120,7 +121,7 @@ static itg_status look_for_change(changing *c, itg_effect_report *r)
     return status;
 }
 
-/* Puts a change behind those that are applied already. */
+/* Applies a change in addition to those that are applied already. */
 static itg_status apply(changing *c, const found_change *change, itg_effect_report *r)
 {
     itg_explanation *e = c->x->e;

@@ -1,4 +1,4 @@
-/* Private to changes.c and candidates.c: looking for changes. */
+/* Private to changes.c and candidates.c: the search for changes. */
 #ifndef ITG_EXPLAIN_CHANGES_H
 #define ITG_EXPLAIN_CHANGES_H
 #include "explain/explain.h"
@@ -6,7 +6,7 @@
 
 typedef struct found_change {
     itg_strategy *strategy; /* owned; NULL: none */
-    int32_t group;          /* of the choice space, whose edges it changes */
+    int32_t group;          /* its edges of the choice space are changed */
     itg_score score;
     char text[80];
 } found_change;
@@ -17,20 +17,20 @@ typedef struct changing {
     itg_choice_space *space;
     itg_stats *stats;
     itg_threshold_cache *cache;
-    int32_t *bits;                 /* [groups]: as the strategy has them */
+    int32_t *bits;                 /* [groups]: those of the strategy */
     itg_threshold_method *methods; /* [groups] */
     bool is_bounded;               /* the strategy's program cannot overflow */
-    found_change best;             /* of the effect that is looked at */
+    found_change best;             /* for the current effect */
     int32_t tried;
 } changing;
 
 /* ---- changes.c ---- */
-/* The strategy with the group's edges as `from` has them; nothing where it has them so already. */
+/* Considers the strategy with the group's edges as in `from`, unless they are equal. */
 itg_status changes_consider(changing *c, int32_t group, const itg_strategy *from, const char *text);
 
 /* ---- candidates.c ---- */
 itg_status changes_begin(changing *c);
 void changes_end(changing *c);
-/* Considers everything that might lessen the effect. */
+/* Considers every change that might lessen the effect. */
 itg_status changes_list(changing *c, const itg_effect_report *r);
 #endif

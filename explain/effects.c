@@ -1,19 +1,18 @@
-/* The effects: which there can be, what each one does to the loss.
+/* Finds the possible effects and measures the loss that each causes.
  *
- * An effect that did not occur on any sample (nothing clipped, nothing overflowed) changes nothing
- * and is left out. Where many are left, all are measured on the first samples, and the largest then
- * on all of them. */
+ * An effect that occurred on no sample (nothing clipped, nothing overflowed) is left out. If many
+ * remain, all are measured on the first samples, and the largest ones again on all samples. */
 #include "explain/explain.h"
 #include <math.h>
 #include <stdlib.h>
 
 enum { MOST_EFFECTS = 16 };
 
-/* What was seen at the edges, by site and by node. */
+/* Observations at edges and nodes. */
 typedef struct seen {
     bool *clipped;    /* [sites] */
-    int32_t *edge;    /* [sites]: the first that reads it; -1: none */
-    int32_t *edges;   /* [sites]: how many */
+    int32_t *edge;    /* [sites]: the first edge that reads it; -1: none */
+    int32_t *edges;   /* [sites]: number of edges that read it */
     bool *overflowed; /* [nodes] */
 } seen;
 
@@ -83,7 +82,7 @@ static void list_effects(explaining *x, const seen *s)
 {
     for (int32_t i = 0; i < x->sites.count; i++) {
         if (s->edge[i] < 0) continue;
-        /* With codes of the strategy's own, what is beyond the range is part of their choice. */
+        /* The choice of the strategy's own codes accounts for values beyond the range. */
         if (s->clipped[i] && !x->file->strategy->edges[s->edge[i]].codes)
             add_site(x, s, i, ITG_EFFECT_CLIPPING);
         add_site(x, s, i, ITG_EFFECT_ROUNDING);
@@ -122,7 +121,7 @@ static itg_id node_named(const explaining *x, const char *name)
     return n;
 }
 
-/* Where the relaxation says that the effect is taken away. */
+/* Returns the flag of the relaxation that removes the effect. */
 static bool *flag_of(const explaining *x, const itg_effect_report *r)
 {
     const itg_relaxation *relaxation = &x->relaxation;
@@ -162,7 +161,7 @@ static void rank(itg_explanation *e)
     qsort(e->effects, (size_t)e->count, sizeof *e->effects, largest_first);
 }
 
-/* Of the effects in their order, the first `count`. done: evaluations before. */
+/* Measures the first `count` effects. done: number of evaluations before. */
 static itg_status measure_effects(explaining *x, const explain_set *set, int32_t count,
                                   int32_t done, int32_t planned)
 {

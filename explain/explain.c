@@ -1,4 +1,4 @@
-/* The whole of an explanation (intaglio/explain.h). */
+/* The public functions of explanations (intaglio/explain.h). */
 #include "explain/explain.h"
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "sim/relax.h"
 #include "sim/strategy_file.h"
 
-/* Samples, what the float network gives for them, and the score of the strategy there. */
+/* Samples, the float network's results for them, and the strategy's score on them. */
 typedef struct explain_set {
     itg_dataset *data, *labels; /* owned; labels NULL: none */
     itg_reference reference;
@@ -28,9 +28,9 @@ typedef struct explaining {
     const itg_explain_options *o;
     itg_annotated *a; /* of the strategy */
     itg_sites sites;
-    itg_relaxation relaxation; /* nothing taken away, between two measurements */
+    itg_relaxation relaxation; /* removes nothing between two measurements */
     double *reach;             /* [values] */
-    explain_set all, first;    /* first: empty where all serve both ends */
+    explain_set all, first;    /* first: empty if it would equal all */
     itg_explanation *e;
     itg_error *err;
 } explaining;
@@ -40,20 +40,20 @@ typedef struct explaining {
 itg_status explain_open_set(explaining *x, const itg_dataset *data, int64_t count,
                             explain_set *out);
 void explain_close_set(explain_set *set);
-/* Quality on all samples, and costs, of another strategy's program; its distortion is infinite
- * where it is no number. *runs false: the hardware cannot run it, or it might overflow and must
- * not. */
+/* Measures quality on all samples, and costs, of another strategy's program. A distortion that is
+ * not a number becomes infinite. *runs false: the hardware cannot run it, or it might overflow
+ * although may_overflow is false. */
 itg_status explain_measure_strategy(explaining *x, const itg_strategy *s, bool may_overflow,
                                     bool *runs, itg_score *out);
-/* Quality without what x->relaxation takes away. */
+/* Measures quality without the effects that x->relaxation removes. */
 itg_status explain_measure_relaxed(explaining *x, const explain_set *set, itg_score *out);
 void explain_progress(const explaining *x, const char *what, int32_t done, int32_t planned);
 
 /* ---- the parts ---- */
-/* effects.c: finds, measures and ranks them. */
+/* effects.c: finds, measures and ranks the effects. */
 itg_status explain_effects(explaining *x);
 /* bisect.c */
 itg_status explain_bisect(explaining *x);
-/* changes.c: looks for changes, and puts them together. */
+/* changes.c: finds changes and combines them. */
 itg_status explain_changes(explaining *x);
 #endif

@@ -1,4 +1,4 @@
-/* Evaluations of the strategy, of changed ones and of relaxed graphs. */
+/* Evaluates the strategy, changed strategies and relaxed graphs. */
 #include "explain/explain.h"
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static itg_status run_float(explaining *x, explain_set *set)
     return itg_evaluate(&backend, &options, &set->floats, x->err);
 }
 
-/* Adds the quality to *out, which holds the costs. */
+/* Adds the quality to *out, which already holds the costs. */
 static itg_status measure(explaining *x, const explain_set *set, const itg_backend *backend,
                           itg_score *out)
 {

@@ -1,6 +1,7 @@
 #include "channels.h"
 
-/* A Conv, a MatMul with weights of rank 2, a Gemm with weights [N,K], alpha 1 and beta 1. */
+/* Whether a node is a Conv, a MatMul with weights of rank 2, or a Gemm with weights [N,K], alpha 1
+ * and beta 1. */
 static bool has_constant_weights(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
@@ -37,7 +38,7 @@ bool itg_makes_channels(const itg_graph *g, itg_id node, itg_channels *out)
     return true;
 }
 
-/* [N,C,...] to [N,C*...]: the channels stay together. */
+/* Whether a Reshape makes [N,C*...] of [N,C,...]: each channel's elements stay adjacent. */
 static bool is_flattening(const itg_shape *x, const itg_shape *y)
 {
     return x->rank >= 3 && y->rank == 2 && x->dims[0] == y->dims[0];

@@ -4,12 +4,12 @@
 #define ITG_GRAPH_CHANNELS_H
 #include "edit.h"
 
-/* How a value holds the channels of the node that made them. Image: [N,C,...], along axis 1; else
- * along the last axis. */
+/* How the output channels of a node lie in a value. is_image: the value is [N,C,...] and they run
+ * along axis 1; otherwise they run along the last axis. */
 typedef struct itg_channels {
     int64_t count;
-    int64_t block; /* adjacent indices of the axis that one channel has: more than 1 behind a
-                      flattening, or behind a depthwise Conv of several outputs a channel */
+    int64_t block; /* adjacent indices of the axis that belong to one channel; above 1 after
+                      a flattening, or a depthwise Conv of several outputs a channel */
     bool is_image;
 } itg_channels;
 
@@ -27,17 +27,17 @@ bool itg_reads_channels(const itg_graph *g, itg_id node, itg_id value,
                         const itg_channels *channels);
 bool itg_is_depthwise(const itg_graph *g, itg_id node, const itg_channels *channels);
 
-/* The channels of numbers that lie one behind the other: each channel has `run` of them in turn,
- * and behind the last the first is next. */
+/* Tells the channel of each element of an array, in order. Each channel has `run` adjacent
+ * elements; the first channel follows the last. */
 typedef struct itg_channel_walk {
     int64_t count, run, channel, left;
 } itg_channel_walk;
 itg_channel_walk itg_channel_walk_of(int64_t count, int64_t run);
-/* Of the weights of a node that makes channels: their output channels. */
+/* The output channels of the weights of a node that makes channels. */
 itg_channel_walk itg_made_walk(const itg_graph *g, itg_id node);
-/* Of the weights of a node that reads channels: those that they are multiplied with. */
+/* The input channels of the weights of a node that reads channels. */
 itg_channel_walk itg_read_walk(const itg_graph *g, itg_id node, const itg_channels *channels);
-/* The channel of the next number. */
+/* Returns the channel of the next element. */
 static inline int64_t itg_next_channel(itg_channel_walk *w)
 {
     const int64_t channel = w->channel;

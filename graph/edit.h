@@ -11,7 +11,7 @@ itg_id itg_only_consumer(const itg_graph *g, itg_id value);
 /* The nodes of a sorted graph that read a value, first to last. */
 typedef struct itg_readers {
     itg_id value, node; /* node: the one that itg_next_reader found */
-    int32_t left;       /* reads that lie behind it */
+    int32_t left;       /* reads after `node` */
 } itg_readers;
 itg_readers itg_readers_of(const itg_graph *g, itg_id value);
 bool itg_next_reader(const itg_graph *g, itg_readers *readers); /* false: there is none left */
@@ -24,7 +24,7 @@ void itg_kill_node(itg_graph *g, itg_id node);
 bool itg_bypass_node(itg_graph *g, itg_id node);
 /* Gives a node another operator, with default attributes, and returns it. */
 itg_node *itg_become(itg_graph *g, itg_id node, itg_op op);
-/* Makes `value` what the node reads, and nothing else. It has an input. */
+/* Makes `value` the only input of a node, which has at least one. */
 void itg_set_only_input(itg_graph *g, itg_id node, itg_id value);
 /* Makes `value` the output 0 of `node`. The old output 0 must have no use. */
 void itg_take_output(itg_graph *g, itg_id node, itg_id value);

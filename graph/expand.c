@@ -1,4 +1,4 @@
-/* The pass that replaces composite operators, and what its families share. */
+/* Replaces composite operators; the functions that all expand_*.c files share. */
 #include "expand.h"
 #include <stdarg.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static itg_id add_value(itg_expansion *e, const char *suffix, itg_dtype dtype,
     return e->status == ITG_OK ? id : ITG_NONE;
 }
 
-/* Adds the node of the operands, and infers it. */
+/* Adds a node for op and infers its outputs. */
 static void add_node(itg_expansion *e, const itg_put_op *op, int32_t count, const itg_id *inputs,
                      int32_t output_count, const itg_id *outputs)
 {
@@ -220,7 +220,7 @@ void itg_expanded_output(itg_expansion *e, int32_t slot, itg_id value)
     itg_graph *g = e->g;
     if (e->status != ITG_OK || !itg_wants_output(e, slot)) return;
     itg_id out = e->node.outputs[slot], maker = g->values[value].producer;
-    if (maker < e->made) { /* nothing was made */
+    if (maker < e->made) { /* the value existed before the expansion */
         itg_become(g, e->id, ITG_OP_IDENTITY)->output_count = 1;
         itg_set_only_input(g, e->id, value);
         return;
@@ -231,7 +231,7 @@ void itg_expanded_output(itg_expansion *e, int32_t slot, itg_id value)
     g->values[value].producer = ITG_NONE;
     g->values[out].producer = maker;
     g->values[out].producer_slot = from;
-    if (g->nodes[e->id].name != e->node.name) return; /* another output's node has the name */
+    if (g->nodes[e->id].name != e->node.name) return; /* an earlier output's node has it */
     swap_names(g, maker, e->id);
     itg_graph_rename(g);
 }

@@ -7,13 +7,13 @@
 #include "passes.h"
 #include "shape.h"
 
-/* What one composite node is replaced by, as far as it is made. The first failure stays in
- * `status`; every later call does nothing and gives ITG_NONE (or NULL). */
+/* An expansion under way. The first failure stays in `status`; every later call does nothing and
+ * gives ITG_NONE (or NULL). */
 typedef struct itg_expansion {
     itg_graph *g;
     itg_id id;     /* the composite node */
     itg_node node; /* a copy of it: adding nodes moves the graph's */
-    itg_id made;   /* the first node that is made */
+    itg_id made;   /* nodes of the expansion have this id or a higher one */
     itg_error *err;
     itg_status status;
 } itg_expansion;
@@ -25,16 +25,16 @@ itg_expand_fn itg_expand_resize, itg_expand_conv_transpose, itg_expand_depth_to_
     itg_expand_recurrent, itg_expand_attention, itg_expand_einsum, itg_expand_batched_product;
 /* Whether an Einsum is a product of matrices; others stay. */
 bool itg_einsum_is_contraction(const itg_graph *g, itg_id node);
-/* Whether a MatMul has constant weights of rank 3 or more, which can be taken apart. */
+/* Whether a MatMul with constant weights of rank 3 or more can be split into products. */
 bool itg_is_batched_product(const itg_graph *g, itg_id node);
 
-/* Replaces one node; fn NULL: nothing does. */
+/* Replaces one node by what fn makes; fn NULL: does nothing. */
 itg_status itg_expand_node(itg_graph *g, itg_id node, itg_expand_fn *fn, itg_error *err);
 
 /* ---- nodes ---- */
 
-/* A node "name/suffix" with an output of the same name; name: of the composite node. attrs NULL:
- * defaults. shape NULL: it is inferred; otherwise it states what Reshape, Slice... give. */
+/* A node "<composite node's name>/suffix" with an output of the same name. attrs NULL: defaults.
+ * shape NULL: it is inferred; otherwise it is the target of Reshape, Slice... */
 typedef struct itg_put_op {
     const char *suffix;
     itg_op op;
@@ -46,7 +46,7 @@ itg_id itg_put(itg_expansion *e, const itg_put_op *op, int32_t count, const itg_
 itg_id itg_put_simple(itg_expansion *e, const char *suffix, itg_op op, itg_id a, itg_id b);
 itg_id itg_put_reshape(itg_expansion *e, const char *suffix, itg_id x, itg_shape shape);
 itg_id itg_put_transpose(itg_expansion *e, const char *suffix, itg_id x, const int64_t *perm);
-/* The inputs themselves where there is one. */
+/* With one input: the input itself. */
 itg_id itg_put_concat(itg_expansion *e, const char *suffix, int64_t axis, int32_t count,
                       const itg_id *inputs);
 /* Equal parts of x along the axis, "name/suffix/0"...; x itself where count is 1. */
@@ -73,9 +73,9 @@ itg_shape itg_shape_at(const itg_expansion *e, itg_id value);
 const float *itg_need_floats(itg_expansion *e, int32_t slot, const char *what);
 void itg_expansion_fail(itg_expansion *e, itg_status code, const char *format, ...)
     ITG_PRINTF(3, 4);
-/* `value` becomes the composite node's output: it takes its name, and the node that makes it takes
- * the composite node's name where no other output did. Where nothing was made, an Identity stays.
- */
+/* Makes `value` an output of the composite node: it takes the output's name. The node that makes it
+ * takes the composite node's name unless an earlier output's node has it. If the expansion made no
+ * node, an Identity stays. */
 void itg_expanded_output(itg_expansion *e, int32_t slot, itg_id value);
 
 /* ---- Resize, in shape_resize.c ---- */

@@ -1,10 +1,14 @@
-/* Operators of float32 that integers have no form for, as others that they have. Late: patterns
- * that are found by these operators (LayerNormalization...) are found before. */
+/* Replaces operators of float32 that have no integer form by operators that have one. The passes
+ * that search for patterns of the original operators (LayerNormalization...) must run before. */
 #include "expand.h"
+#include "written_out.h"
 #include <float.h>
 #include <math.h>
 
-enum { MOST_COPIES = 64 }; /* of Tile along an axis */
+enum {
+    MOST_COPIES = 64,     /* the largest repeat of a Tile along one axis */
+    MOST_BORDER = 1 << 20 /* elements of a Pad's output, for borders that become constants */
+};
 
 static bool is_float_activation(const itg_graph *g, itg_id value)
 {
@@ -13,7 +17,7 @@ static bool is_float_activation(const itg_graph *g, itg_id value)
 
 /* ---- reductions ---- */
 
-/* How many elements each result is of. */
+/* How many elements are reduced to one result. */
 static double reduced_count(const itg_expansion *e)
 {
     const int64_t results = itg_value_elements(e->g, e->node.outputs[0]);
@@ -71,7 +75,7 @@ static void expand_min(itg_expansion *e)
     itg_expanded_output(e, 0, itg_put_simple(e, "min", ITG_OP_NEG, x, ITG_NONE));
 }
 
-/* The norm as a mean, of an axis of n elements: x / (mean |x|) / n, or x / sqrt(mean x^2) /
+/* Normalizes along an axis of n elements by the mean: x / mean(|x|) / n, or x / sqrt(mean(x^2)) /
  * sqrt(n). */
 static void expand_lp_normalization(itg_expansion *e)
 {
@@ -87,7 +91,7 @@ static void expand_lp_normalization(itg_expansion *e)
                 &x);
     if (squares) x = itg_put_simple(e, "root", ITG_OP_SQRT, x, ITG_NONE);
     itg_attrs clip = itg_attrs_default(ITG_OP_CLIP);
-    clip.min = FLT_MIN; /* zeros stay zeros */
+    clip.min = FLT_MIN; /* a row of zeros stays zero */
     x = itg_put(e, &(itg_put_op){.suffix = "above", .op = ITG_OP_CLIP, .attrs = &clip}, 1, &x);
     x = itg_put_simple(e, "reciprocal", ITG_OP_RECIPROCAL, x, ITG_NONE);
     x = itg_put_simple(e, "scaled", ITG_OP_MUL, in, x);
@@ -114,8 +118,25 @@ static void expand_div(itg_expansion *e)
 {
     itg_id r =
         itg_put_simple(e, "reciprocal", ITG_OP_RECIPROCAL, itg_expanded_input(e, 1), ITG_NONE);
-    itg_expanded_output(e, 0,
-                        itg_put_simple(e, "quotient", ITG_OP_MUL, itg_expanded_input(e, 0), r));
+    itg_id a = itg_expanded_input(e, 0);
+    const bool constant = e->g->values[a].data != NULL; /* constants stand second */
+    itg_expanded_output(
+        e, 0, itg_put_simple(e, "quotient", ITG_OP_MUL, constant ? r : a, constant ? a : r));
+}
+
+/* 1 / x. */
+static void expand_inverse(itg_expansion *e)
+{
+    itg_expanded_output(
+        e, 0,
+        itg_put_simple(e, "reciprocal", ITG_OP_RECIPROCAL, itg_expanded_input(e, 1), ITG_NONE));
+}
+
+static itg_expand_fn *find_div(const itg_graph *g, const itg_node *n)
+{
+    double one;
+    if (!is_float_activation(g, n->inputs[1])) return NULL;
+    return itg_is_scalar(g, n->inputs[0], &one) && one == 1.0 ? expand_inverse : expand_div;
 }
 
 static void expand_tile(itg_expansion *e)
@@ -140,9 +161,53 @@ static bool can_tile(const itg_graph *g, const itg_node *n)
     return can;
 }
 
+/* The border of Pad along one axis, behind or before x. */
+static itg_id put_border(itg_expansion *e, itg_id x, int32_t axis, int64_t width)
+{
+    itg_shape shape = itg_shape_at(e, x);
+    itg_id out;
+    shape.dims[axis] = width;
+    float *data = itg_put_floats(e, "border", shape, &out);
+    const int64_t count = data ? itg_value_elements(e->g, out) : 0;
+    for (int64_t i = 0; i < count; i++)
+        data[i] = e->node.attrs.pad_value;
+    return out;
+}
+
+/* A Pad by a number that is not 0: the border is a constant operand of Concat. */
+static void expand_pad(itg_expansion *e)
+{
+    itg_id x = itg_expanded_input(e, 0);
+    const itg_shape from = itg_shape_at(e, x), to = itg_shape_at(e, e->node.outputs[0]);
+    for (int32_t d = 0; d < from.rank && e->status == ITG_OK; d++) {
+        const int64_t begin = e->node.attrs.pads_begin[d], end = to.dims[d] - from.dims[d] - begin;
+        itg_id parts[3];
+        int32_t count = 0;
+        if (begin > 0) parts[count++] = put_border(e, x, d, begin);
+        parts[count++] = x;
+        if (end > 0) parts[count++] = put_border(e, x, d, end);
+        x = itg_put_concat(e, "padded", d, count, parts);
+    }
+    itg_expanded_output(e, 0, x);
+}
+
+static bool can_pad(const itg_graph *g, const itg_node *n)
+{
+    const itg_shape *from = &g->values[n->inputs[0]].shape, *to = &g->values[n->outputs[0]].shape;
+    const int64_t elements = itg_value_elements(g, n->outputs[0]);
+    bool can = n->attrs.pad_mode == ITG_PAD_CONSTANT && n->attrs.pad_value != 0.0f &&
+               isfinite(n->attrs.pad_value) && n->opset == 0 && n->input_count == 1 &&
+               elements > 0 && elements <= MOST_BORDER;
+    for (int32_t d = 0; d < from->rank && can; d++)
+        can = n->attrs.pads_begin[d] >= 0 && from->dims[d] > 0 &&
+              to->dims[d] - from->dims[d] >= n->attrs.pads_begin[d];
+    return can;
+}
+
 /* ---- which ---- */
 
-/* Whether a node makes a step of a rounding: what is 1 may be 0.99999994 when it is written out. */
+/* Whether a node is discontinuous in its input: replaced operators round differently (1 may become
+ * 0.99999994), which it would turn into another result. */
 static bool is_step(const itg_graph *g, const itg_node *n)
 {
     if (n->input_count < 1 || !is_float_activation(g, n->inputs[0])) return false;
@@ -174,6 +239,7 @@ static bool has_steps(const itg_graph *g)
 static itg_expand_fn *find(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
+    if (n->op == ITG_OP_DIV) return find_div(g, n);
     if (n->input_count < 1 || !is_float_activation(g, n->inputs[0])) return NULL;
     const bool sums = n->input_count == 1 && n->opset == 0 &&
                       itg_value_elements(g, n->inputs[0]) > 0 &&
@@ -193,12 +259,12 @@ static itg_expand_fn *find(const itg_graph *g, itg_id node)
         return expand_lp_normalization;
     case ITG_OP_PRELU:
         return expand_prelu;
-    case ITG_OP_DIV:
-        return is_float_activation(g, n->inputs[1]) ? expand_div : NULL;
     case ITG_OP_MATMUL:
         return itg_is_batched_product(g, node) ? itg_expand_batched_product : NULL;
     case ITG_OP_TILE:
         return can_tile(g, n) ? expand_tile : NULL;
+    case ITG_OP_PAD:
+        return can_pad(g, n) ? expand_pad : NULL;
     default:
         return NULL;
     }
@@ -206,7 +272,7 @@ static itg_expand_fn *find(const itg_graph *g, itg_id node)
 
 static bool changes_roundings(itg_op op)
 {
-    return op != ITG_OP_REDUCE_MIN && op != ITG_OP_TILE && op != ITG_OP_MATMUL;
+    return op != ITG_OP_REDUCE_MIN && op != ITG_OP_TILE && op != ITG_OP_MATMUL && op != ITG_OP_PAD;
 }
 
 itg_status itg_pass_write_out(itg_graph *g, itg_id node, bool *changed, itg_error *err)

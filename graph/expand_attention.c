@@ -1,16 +1,15 @@
-/* Attention: Y = softmax(Q K' * scale + mask) V for each head. Heads that share keys and values are
- * rows of one product. A masked score becomes ITG_MASKED less, which is 0 in float32 behind the
- * Softmax as long as the scores of a row differ by less than 24, and next to nothing until they
- * differ by 100: a larger number would leave no codes for the scores where the sum is quantized. */
+/* Attention: Y = softmax(Q K' * scale + mask) V for each head. Heads that share keys and values
+ * become rows of one product. A masked score has ITG_MASKED added to it; pass_mask.c tells why that
+ * number. */
 #include <math.h>
 #include "expand.h"
 
 typedef struct heads {
     itg_expansion *e;
-    int64_t heads, shared, rows, keys; /* heads of keys and values; queries that share one */
+    int64_t heads, shared, rows, keys; /* heads: of keys; shared: query heads for each of them */
 } heads;
 
-/* [batch, heads, rows, elements], or turned over [batch, heads, elements, rows]. */
+/* Returns x as [batch, heads, rows, elements], or, transposed, [batch, heads, elements, rows]. */
 static itg_id split_heads(heads *h, const char *name, itg_id x, int64_t count, bool turned)
 {
     static const int64_t perms[2][2][4] = {{{0, 1, 2, 3}, {0, 1, 3, 2}},
@@ -32,7 +31,7 @@ static float limited(float mask)
     return mask < ITG_MASKED ? ITG_MASKED : mask;
 }
 
-/* The constant mask at an index of [batch, heads, rows, keys], to which it broadcasts. */
+/* Returns the constant mask, broadcast to [batch, heads, rows, keys], at an index. */
 static float mask_at(const itg_graph *g, itg_id mask, const int64_t index[4])
 {
     const itg_value *v = &g->values[mask];
@@ -44,7 +43,8 @@ static float mask_at(const itg_graph *g, itg_id mask, const int64_t index[4])
     return limited(((const float *)v->data)[at]);
 }
 
-/* A constant mask, with what is not causal: [batch, heads, rows, keys] as far as it varies. */
+/* Makes a constant of the mask and the causal mask, [batch, heads, rows, keys]; batch and heads are
+ * 1 if it does not vary along them. */
 static itg_id put_mask(heads *h, itg_id mask)
 {
     itg_shape shape = {.rank = 4, .dims = {1, 1, h->rows, h->keys}};
@@ -106,7 +106,8 @@ static itg_id cap(heads *h, itg_id scores)
     return itg_put_simple(h->e, "cap", ITG_OP_MUL, scores, itg_put_number(h->e, "softcap", most));
 }
 
-/* Query heads [batch, heads * shared, rows, n] as rows of the keys' heads, and back. */
+/* Reshapes query heads [batch, heads shared, rows, n] to [batch, heads, shared rows, n], or
+ * back. */
 static itg_id regroup(heads *h, const char *name, itg_id x, bool apart)
 {
     itg_shape shape = itg_shape_at(h->e, x);

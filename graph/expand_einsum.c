@@ -1,13 +1,14 @@
-/* Einsum of two float32 operands as MatMul, where every label of one operand alone is in the
- * output: A -> [batch, free of A, summed], B -> [batch, summed, free of B], MatMul, -> output by
- * Transpose and Reshape. Batch labels are in both and in the output, summed ones in both alone. */
+/* Replaces an Einsum of two float32 operands by a MatMul. A becomes [batch, free of A, summed], B
+ * [batch, summed, free of B]; Transpose and Reshape bring the product to the output's order. Batch
+ * labels are in both operands and the output, summed labels in both operands only; every label that
+ * only one operand has must be in the output. */
 #include "base/einsum.h"
 #include "expand.h"
 #include <string.h>
 
 enum { LABELS = ITG_EINSUM_LABELS };
 
-/* Labels of the dimensions of A, B and the output, one for each. */
+/* The label of each dimension of A, B and the output. */
 typedef struct contraction {
     int32_t count[3], label[3][ITG_MAX_RANK];
     int64_t size[LABELS];
@@ -20,8 +21,8 @@ static bool has(const contraction *c, int tensor, int32_t label)
     return false;
 }
 
-/* The labels of one tensor, "..." as one label for each of its dimensions, the last one highest.
- * The end of its list; NULL: a label is there twice, or not every size is the same. */
+/* Reads the labels of one tensor; "..." becomes one label per dimension, the last one highest.
+ * Returns the end of the list; NULL if a label comes twice or its sizes differ. */
 static const int64_t *read_labels(contraction *c, int tensor, const int64_t *at,
                                   const itg_shape *shape)
 {
@@ -74,8 +75,8 @@ static int class_of(const contraction *c, int32_t label)
     return !has(c, 0, label) ? FREE_B : !has(c, 1, label) ? FREE_A : BATCH;
 }
 
-/* Adds the labels of this class in their common order: the summed ones' in A, the others' in the
- * output. */
+/* Adds the labels of a class. The order of summed labels is that of A; the order of others is that
+ * of the output. */
 static void take(const contraction *c, int class, contraction *out)
 {
     const int tensor = class == SUMMED ? 0 : 2;
@@ -92,7 +93,7 @@ static int64_t size_of(const contraction *c, int class)
     return size;
 }
 
-/* x, whose dimensions have the first labels, with those of the second ones. */
+/* Transposes x, whose dimensions have the labels `from`, to the labels `to`. */
 static itg_id put_order(itg_expansion *e, const char *suffix, itg_id x, const int32_t *from,
                         const int32_t *to, int32_t rank)
 {
@@ -106,7 +107,7 @@ static itg_id put_order(itg_expansion *e, const char *suffix, itg_id x, const in
     return moves ? itg_put_transpose(e, suffix, x, perm) : x;
 }
 
-/* An operand as [batch, rows, columns], or [rows, columns] where there is no batch. */
+/* Returns an operand as [batch, rows, columns], or as [rows, columns] if there is no batch. */
 static itg_id put_matrix(itg_expansion *e, const contraction *c, int tensor, int rows, int columns)
 {
     static const char *const suffixes[2][2] = {{"a/order", "a"}, {"b/order", "b"}};

@@ -1,5 +1,5 @@
-/* MatMul with constant weights for each matrix of a batch: one MatMul for each, with weights of
- * rank 2, which is what integers have. */
+/* Replaces a MatMul with a batch of constant weights by one MatMul for each matrix. Their weights
+ * have rank 2, the only rank with an integer form. */
 #include "expand.h"
 #include <string.h>
 
@@ -10,7 +10,7 @@ static int64_t matrices_of(const itg_shape *s)
     return itg_dims_product(s, 0, s->rank - 2);
 }
 
-/* Whether each matrix of weights meets one matrix of x, or all meet the same one. */
+/* Whether all matrices of the weights multiply the same matrix of x, or each one of its own. */
 bool itg_is_batched_product(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
@@ -26,7 +26,7 @@ bool itg_is_batched_product(const itg_graph *g, itg_id node)
             memcmp(x->dims, w->dims, (size_t)(x->rank - 2) * sizeof *x->dims) == 0);
 }
 
-/* Weights of rank 2: the matrix at this place. */
+/* Makes a constant of rank 2: matrix number `at` of the weights. */
 static itg_id put_weights(itg_expansion *e, const float *from, int64_t at, const itg_shape *w)
 {
     const itg_shape shape = {.rank = 2, .dims = {w->dims[w->rank - 2], w->dims[w->rank - 1]}};
@@ -37,7 +37,7 @@ static itg_id put_weights(itg_expansion *e, const float *from, int64_t at, const
     return out;
 }
 
-/* The matrix of x that each matrix of weights meets. */
+/* Fills out with the matrix of x that each matrix of the weights multiplies. */
 static void put_rows(itg_expansion *e, int32_t count, itg_id *out)
 {
     const itg_id in = itg_expanded_input(e, 0);

@@ -1,10 +1,10 @@
 /* Normalizations. With e = 1 along the axes that are not the channels':
  *   Instance, Group  LayerNormalization of rows [N, groups, rest], then Mul and Add per channel
- *   RMS              x * (mean(x * x) + epsilon) ^ -1/2 * scale, out of Mul, ReduceMean, Sqrt...
+ *   RMS              the first half of a LayerNormalization of (x, -x), whose mean is 0
  *   LRN              x * exp(-beta * log(k + alpha / size * sum of x * x over the window)) */
 #include "expand.h"
 
-/* One number a channel, of a parameter with `count` numbers for equal shares of the channels. */
+/* Makes a constant with a number a channel from `count` numbers for equal groups of channels. */
 static itg_id channel_constant(itg_expansion *e, int32_t slot, const char *what, itg_shape x)
 {
     itg_shape shape = {.rank = x.rank - 1};
@@ -50,7 +50,8 @@ void itg_expand_group_normalization(itg_expansion *e)
     itg_expanded_output(e, 0, itg_put_simple(e, "add", ITG_OP_ADD, x, bias));
 }
 
-void itg_expand_rms_normalization(itg_expansion *e)
+/* x * (mean(x * x) + epsilon) ^ -1/2 * scale, out of Mul, ReduceMean, Sqrt... */
+static void expand_rms_written_out(itg_expansion *e)
 {
     itg_id x = itg_expanded_input(e, 0);
     itg_attrs attrs = itg_attrs_default(ITG_OP_REDUCE_MEAN);
@@ -65,6 +66,40 @@ void itg_expand_rms_normalization(itg_expansion *e)
     r = itg_put_simple(e, "inverse", ITG_OP_RECIPROCAL, r, ITG_NONE);
     x = itg_put_simple(e, "norm", ITG_OP_MUL, x, r);
     itg_expanded_output(e, 0, itg_put_simple(e, "mul", ITG_OP_MUL, x, itg_expanded_input(e, 1)));
+}
+
+/* The scale [n], or one number for all, followed by n zeros: the second half is not read. */
+static itg_id scale_and_zeros(itg_expansion *e, int64_t n)
+{
+    itg_id out;
+    int64_t given = itg_value_elements(e->g, itg_expanded_input(e, 1));
+    const float *from = itg_need_floats(e, 1, "scale");
+    float *to = itg_put_floats(e, "scale", (itg_shape){.rank = 1, .dims = {2 * n}}, &out);
+    for (int64_t i = 0; to && i < 2 * n; ++i)
+        to[i] = i >= n ? 0.0f : from[given == 1 ? 0 : i];
+    return out;
+}
+
+void itg_expand_rms_normalization(itg_expansion *e)
+{
+    itg_id x = itg_expanded_input(e, 0), scale = itg_expanded_input(e, 1);
+    const itg_shape shape = itg_shape_at(e, x);
+    const int64_t n = shape.dims[shape.rank - 1], first[ITG_MAX_RANK] = {0};
+    const int64_t given = itg_value_elements(e->g, scale);
+    if (e->node.attrs.axis != shape.rank - 1 || !itg_is_float_constant(e->g, scale) ||
+        (given != 1 && given != n)) {
+        expand_rms_written_out(e);
+        return;
+    }
+    itg_attrs attrs = itg_attrs_default(ITG_OP_LAYER_NORMALIZATION);
+    attrs.axis = e->node.attrs.axis;
+    attrs.epsilon = e->node.attrs.epsilon;
+    itg_id minus = itg_put_simple(e, "minus", ITG_OP_NEG, x, ITG_NONE);
+    x = itg_put_concat(e, "both", attrs.axis, 2, (itg_id[]){x, minus});
+    x = itg_put(e,
+                &(itg_put_op){.suffix = "norm", .op = ITG_OP_LAYER_NORMALIZATION, .attrs = &attrs},
+                2, (itg_id[]){x, scale_and_zeros(e, n)});
+    itg_expanded_output(e, 0, itg_put_slice(e, "half", x, first, shape));
 }
 
 /* Weights [C,C,1(,1)] of a Conv that sums each channel's window. */

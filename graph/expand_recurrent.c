@@ -1,20 +1,20 @@
 /* RNN, GRU and LSTM, unrolled over time. One MatMul multiplies the inputs of all steps by W; each
- * step multiplies the state before it by R, and every step reads the same constants. A state that
- * begins as zeros is left out of the first step. Formulas: docs/preparation.md. */
+ * step multiplies its previous state by R. All steps read the same constants. If the initial state
+ * is zero, the first step has no product with it. Formulas: docs/preparation.md. */
 #include <string.h>
 #include "expand.h"
 
 enum { MAX_GATES = 4 };
 
-/* One direction. */
+/* One direction of the node. */
 typedef struct layer {
     itg_expansion *e;
     const itg_attrs *a;
     int64_t steps, batch, size;
     int32_t gates, direction;
     char where[40];     /* "step3/", "reverse/step3/": begins the names of nodes */
-    itg_id r, bias;     /* [size, gates * size]; GRU: of the state's product, if it has its own */
-    itg_id r_gates;     /* GRU without linear_before_reset: r of z and r, and of h */
+    itg_id r, bias;     /* r: [size, gates * size]; bias: of a GRU's h R, if apart */
+    itg_id r_gates;     /* GRU without linear_before_reset: R of z and r; `r` then holds R of h */
     itg_id h, c;        /* the state [1, batch, size]; ITG_NONE: zeros */
     itg_id peephole[3]; /* of i, o, f; ITG_NONE: none */
 } layer;
@@ -31,7 +31,7 @@ static itg_id apply(layer *l, const char *name, itg_op op, itg_id a, itg_id b)
     return itg_put_simple(l->e, named(l, name), op, a, b);
 }
 
-/* Of terms of which some are left out; both: ITG_NONE. */
+/* Adds two terms of which either may be left out; ITG_NONE if both are. */
 static itg_id add(layer *l, const char *name, itg_id a, itg_id b)
 {
     if (a == ITG_NONE || b == ITG_NONE) return a == ITG_NONE ? b : a;
@@ -47,8 +47,9 @@ static itg_id multiply(layer *l, const char *name, itg_id x, itg_id weights, itg
 
 /* ---- constants ---- */
 
-/* Rows [first, first + rows) of the direction's W or R [directions, all, columns], turned over. */
-static itg_id turned(layer *l, int32_t slot, const char *name, int64_t first, int64_t rows)
+/* Makes a constant of rows [first, first + rows) of W or R [directions, all, columns],
+ * transposed. */
+static itg_id transposed_rows(layer *l, int32_t slot, const char *name, int64_t first, int64_t rows)
 {
     const float *from = itg_need_floats(l->e, slot, name);
     const itg_shape w = itg_shape_at(l->e, itg_expanded_input(l->e, slot));
@@ -63,7 +64,8 @@ static itg_id turned(layer *l, int32_t slot, const char *name, int64_t first, in
     return out;
 }
 
-/* The direction's biases [first, first + count) of W's half or R's; both: their sum. */
+/* Makes a constant of biases [first, first + count) of the direction: those of W, those of R, or
+ * their sum. */
 typedef enum bias_part { BIAS_OF_W, BIAS_OF_R, BIAS_SUM } bias_part;
 static itg_id put_bias(layer *l, const char *name, bias_part part, int64_t first, int64_t count)
 {
@@ -105,7 +107,7 @@ static bool is_zero(const itg_graph *g, itg_id value)
     return true;
 }
 
-/* The direction's initial state [1, batch, size]. */
+/* Returns the direction's initial state [1, batch, size]; ITG_NONE if it is zero. */
 static itg_id initial(layer *l, int32_t slot, const char *name)
 {
     static const int64_t perm[] = {1, 0, 2};
@@ -134,7 +136,7 @@ static itg_id constant(layer *l, const char *name, float value)
     return itg_put_number(l->e, named(l, name), (double)value);
 }
 
-/* The layer's function `which` (0: f, 1: g, 2: h). */
+/* Applies activation number `which` of the direction (0: f, 1: g, 2: h). */
 static itg_id activate(layer *l, const char *name, int32_t which, itg_id x)
 {
     int32_t count = l->gates == 4 ? 3 : l->gates == 3 ? 2 : 1, at = l->direction * count + which;
@@ -195,7 +197,7 @@ static void step_gru(layer *l, itg_id x)
     l->h = apply(l, "h", ITG_OP_ADD, n, apply(l, "kept", ITG_OP_MUL, z, kept));
 }
 
-/* A gate's input: clip(x + P c). */
+/* Activates a gate: f(clip(x + P c)). */
 static itg_id gate(layer *l, const char *name, itg_id x, int peephole, itg_id c)
 {
     itg_id p = l->peephole[peephole];
@@ -230,14 +232,14 @@ static void put_constants(layer *l, itg_id *w, itg_id *bias)
 {
     int64_t all = l->gates * l->size;
     bool linear = l->gates == 3 && l->a->linear_before_reset;
-    *w = turned(l, 1, "W", 0, all);
+    *w = transposed_rows(l, 1, "W", 0, all);
     *bias = put_bias(l, "B", linear ? BIAS_OF_W : BIAS_SUM, 0, all);
     l->bias = linear ? put_bias(l, "Rb", BIAS_OF_R, 0, all) : ITG_NONE;
     if (l->gates == 3 && !linear) {
-        l->r_gates = turned(l, 2, "R/gates", 0, 2 * l->size);
-        l->r = turned(l, 2, "R", 2 * l->size, l->size);
+        l->r_gates = transposed_rows(l, 2, "R/gates", 0, 2 * l->size);
+        l->r = transposed_rows(l, 2, "R", 2 * l->size, l->size);
     } else {
-        l->r = turned(l, 2, "R", 0, all);
+        l->r = transposed_rows(l, 2, "R", 0, all);
     }
     put_peepholes(l);
     l->h = initial(l, 5, "initial_h");
@@ -266,7 +268,8 @@ static void unroll(layer *l, itg_id x, itg_id *part, itg_id *hidden)
 
 /* ---- the node ---- */
 
-/* The states of all steps, [steps, directions, batch, size] or [batch, steps, directions, size]. */
+/* Makes output 0, the states of all steps: [steps, directions, batch, size] or [batch, steps,
+ * directions, size]. */
 static void put_all(layer *l, itg_id *const *hidden, int32_t directions)
 {
     static const int64_t perm[] = {2, 0, 1, 3};
@@ -283,7 +286,8 @@ static void put_all(layer *l, itg_id *const *hidden, int32_t directions)
     itg_expanded_output(l->e, 0, y[0]);
 }
 
-/* The last state of each direction, [directions, batch, size] or [batch, directions, size]. */
+/* Makes an output of the last state of each direction: [directions, batch, size] or [batch,
+ * directions, size]. */
 static void put_last(layer *l, int32_t slot, const char *name, const itg_id *state,
                      int32_t directions)
 {
@@ -296,7 +300,7 @@ static void put_last(layer *l, int32_t slot, const char *name, const itg_id *sta
 
 static bool start(itg_expansion *e, layer *l)
 {
-    static const int nodes[] = {0, 1, 0, 9, 9}; /* of a step, at least; by gates */
+    static const int nodes[] = {0, 1, 0, 9, 9}; /* the fewest nodes of a step, by number of gates */
     itg_id x = itg_expanded_input(e, 0);
     itg_shape shape = itg_shape_at(e, x);
     bool first = e->node.attrs.batch_first;

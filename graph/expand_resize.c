@@ -1,7 +1,7 @@
-/* Resize: a linear map along each axis, one axis after the other. An axis that keeps its elements
- * is skipped; one whose results are single elements becomes a Gather, any other a MatMul by a
- * constant matrix [in, out], between two Transposes unless it is the last axis. Coordinates and
- * weights are ONNX's, in binary64; each weight is rounded once. */
+/* Resize as a linear map along each axis in turn. An axis that keeps its elements is skipped. An
+ * axis where each result is one element becomes a Gather. Any other becomes a MatMul by a constant
+ * matrix [in, out], between two Transposes unless it is the last axis. Coordinates and weights
+ * follow ONNX in binary64; each weight is rounded once. */
 #include <math.h>
 #include <stdlib.h>
 #include "expand.h"
@@ -12,12 +12,12 @@ typedef struct resizer {
     itg_expansion *e;
     const itg_attrs *a;
     itg_resize_axis axis;
-    double *column; /* [axis.in]: the weights of one result */
+    double *column; /* [axis.in]: the weights of one result's elements */
 } resizer;
 
 /* ---- coordinates ---- */
 
-/* Where result i lies among the elements of the axis. */
+/* Returns the position of result i along the input's axis. */
 static double coordinate(const itg_attrs *a, const itg_resize_axis *x, int64_t i)
 {
     double at = (double)i, in = (double)x->in, wide = x->scale * in;
@@ -81,8 +81,8 @@ static double cubic_weight(double a, double d)
     return d < 2.0 ? ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a : 0.0;
 }
 
-/* Fills the column: elements up to `reach` away, wider by 1 / scale where antialias shrinks; those
- * outside are the first and the last one, or, excluded, nothing. */
+/* Fills the column with the weights of the elements within `reach`, which antialias widens by 1 /
+ * scale. Weights outside the axis go to its end, or are dropped if excluded. */
 static void fill_column(resizer *r, double at)
 {
     const itg_resize_axis *x = &r->axis;
@@ -106,7 +106,7 @@ static void fill_column(resizer *r, double at)
 
 /* ---- one axis ---- */
 
-/* The element that result i is; -1: it is none, or a sum. */
+/* Returns the one element that result i is equal to; -1 if there is none. */
 static int64_t single(resizer *r, int64_t i)
 {
     double at = coordinate(r->a, &r->axis, i);
@@ -122,7 +122,7 @@ static int64_t single(resizer *r, int64_t i)
     return found;
 }
 
-/* The element of every result; false: some are sums. */
+/* Finds the element of every result; false if a result is not a single element. */
 static bool find_indices(resizer *r, int64_t *indices, bool *keeps)
 {
     *keeps = r->axis.in == r->axis.out;
@@ -143,7 +143,7 @@ static itg_id gather(resizer *r, const char *name, itg_id x, int32_t axis, const
                    (itg_id[]){x, list});
 }
 
-/* Results outside of the region: no weights, and the value as bias. */
+/* Fills the matrix. Results outside of the region have weights 0 and the value as bias. */
 static void fill_matrix(resizer *r, float *matrix, float *outside)
 {
     int64_t in = r->axis.in, out = r->axis.out;
@@ -177,7 +177,7 @@ static itg_id multiply(resizer *r, const char *name, itg_id x)
                    (itg_id[]){x, matrix, bias});
 }
 
-/* The axis last, the product, and the axis back where it was. */
+/* Transposes the axis to the end, multiplies, and transposes it back. */
 static itg_id multiply_along(resizer *r, const char *name, itg_id x, int32_t axis)
 {
     int64_t perm[ITG_MAX_RANK];
@@ -213,7 +213,7 @@ static itg_id resize_axis(resizer *r, itg_id x, int32_t axis)
     return x;
 }
 
-/* ONNX leaves an axis alone that keeps its size, unless a part of it is read. */
+/* Whether a Resize changes an axis. ONNX skips one that keeps its size and is read whole. */
 static bool changes(const itg_attrs *a, const itg_resize_axis *x)
 {
     bool reads_all = a->coordinates != ITG_CROP_AND_RESIZE || (x->begin == 0.0 && x->end == 1.0);

@@ -6,16 +6,16 @@
  * leave. */
 #include "expand.h"
 
-#define MAX_PHASES 65536 /* results of one element of the Conv */
+#define MAX_PHASES 65536 /* stride of the height times stride of the width, at most */
 
-/* Dimension i (0: height) of the window. */
+/* One dimension of the window; 0 is the height. */
 typedef struct dimension {
     int64_t in, out, kernel, dilation, stride;
     int64_t unit; /* dilation of the Conv: the taps t are its multiples */
-    int64_t taps; /* of the Conv's kernel */
+    int64_t taps; /* extent of the Conv's kernel */
     int64_t pad[2];
-    int64_t rows;  /* results of the Conv */
-    int64_t begin; /* of the result among all phases' */
+    int64_t rows;  /* extent of the Conv's output */
+    int64_t begin; /* index of the first kept result among the interleaved phases */
 } dimension;
 
 static int64_t most(int64_t a, int64_t b)
@@ -48,15 +48,15 @@ static dimension dimension_of(const itg_expansion *e, int i)
     return d;
 }
 
-/* The kernel's index that phase p has at the Conv's tap j; -1: none. */
+/* Returns the kernel index that phase p reads at the Conv's tap j; -1 if there is none. */
 static int64_t tap(const dimension *d, int64_t phase, int64_t j)
 {
     int64_t t = (d->taps - 1 - j) * d->unit, k = phase + t * d->stride;
     return k % d->dilation == 0 && k / d->dilation < d->kernel ? k / d->dilation : -1;
 }
 
-/* from [C, M/group, kh, kw] to [M * phases, C/group, taps, taps]; a channel's phases are adjacent.
- */
+/* Rearranges weights [C, M/group, kh, kw] to [M * phases, C/group, taps, taps]; a channel's phases
+ * are adjacent. */
 static void fill_weights(const itg_expansion *e, const dimension d[2], const float *from, float *to)
 {
     const itg_shape w = itg_shape_at(e, e->node.inputs[1]);
@@ -118,7 +118,7 @@ static itg_id put_conv(itg_expansion *e, const dimension d[2])
                    bias == ITG_NONE ? 2 : 3, (itg_id[]){itg_expanded_input(e, 0), weights, bias});
 }
 
-/* [N, M * sh * sw, H, W] to [N, M, H * sh, W * sw]. */
+/* Rearranges [N, M * sh * sw, H, W] to [N, M, H * sh, W * sw]. */
 static itg_id interleave(itg_expansion *e, const dimension d[2], itg_id x, itg_shape *y)
 {
     static const int64_t image[] = {0, 1, 4, 2, 5, 3}, line[] = {0, 1, 3, 2};

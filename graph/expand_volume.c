@@ -1,13 +1,13 @@
-/* Windows over volumes [N,C,D,H,W].
- *   Conv   the slices that each result's depth reads become channels, and these depths samples: one
- *          Conv of images [N * depths, C * kernel, H, W], so one accumulator has the whole sum
- *   pools  along height and width, then along the depth: the window is a box */
+/* Convolutions and pools over volumes [N,C,D,H,W].
+ *   Conv   a Conv of images [N * depths, C * kernel, H, W], where the slices of the kernel's depth
+ *          are channels; one accumulator holds the whole sum
+ *   pools  a pool along height and width, then one along the depth */
 #include "expand.h"
 #include <string.h>
 
 enum { MOST_SLICES = 1 << 20 };
 
-/* The volume with its zeros in front and behind. */
+/* Pads the volume along its depth with zeros. */
 static itg_id put_padded(itg_expansion *e)
 {
     const int64_t *depth = e->node.attrs.depth;
@@ -22,7 +22,7 @@ static itg_id put_padded(itg_expansion *e)
         &x);
 }
 
-/* [N,C,D,H,W] to [N,C,depths * kernel,H,W]: what each result's depth reads, one after the other. */
+/* Gathers the slices that each result's depth reads: [N,C,D,H,W] to [N,C,depths * kernel,H,W]. */
 static itg_id put_slices(itg_expansion *e, itg_id x, int64_t depths)
 {
     const int64_t kernel = e->node.attrs.depth[0], count = depths * kernel;
@@ -39,7 +39,7 @@ static itg_id put_slices(itg_expansion *e, itg_id x, int64_t depths)
                    (itg_id[]){x, indices});
 }
 
-/* [N,C,depths * kernel,H,W] to [N * depths,C * kernel,H,W]. */
+/* Rearranges [N,C,depths * kernel,H,W] to [N * depths,C * kernel,H,W]. */
 static itg_id put_images(itg_expansion *e, itg_id x, int64_t depths)
 {
     static const int64_t order[] = {0, 2, 1, 3, 4, 5};
@@ -84,8 +84,8 @@ void itg_expand_conv_3d(itg_expansion *e)
     itg_expanded_output(e, 0, itg_put_transpose(e, "volume", x, order));
 }
 
-/* A pool with the composite's modes; window: kernel, stride, dilation, first and last pad, of both
- * dimensions. */
+/* Adds a pool with the composite's modes. window: kernel, stride, dilation, first and last pad of
+ * two dimensions. */
 static itg_id put_pool(itg_expansion *e, const char *suffix, itg_id x, const int64_t window[2][5])
 {
     const itg_op op = e->node.op == ITG_OP_MAX_POOL_3D ? ITG_OP_MAX_POOL : ITG_OP_AVERAGE_POOL;

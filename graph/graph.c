@@ -16,12 +16,12 @@ itg_status itg_node_fail(const itg_graph *g, itg_id node, itg_error *err, itg_st
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     const itg_node *n = &g->nodes[node];
-    if (!g->name) return itg_fail(err, code, "%s", text); /* itg_infer_check */
+    if (!g->name) return itg_fail(err, code, "%s", text); /* a node of itg_infer_check */
     return itg_fail(err, code, "%s: node '%s' (%s): %s", g->name, n->name, itg_op_name(n->op),
                     text);
 }
 
-/* In an arena of at most max_bytes (0: no limit). */
+/* Creates a graph in an arena of at most max_bytes (0: no limit). */
 static itg_status create_within(const char *name, size_t max_bytes, itg_graph **out, itg_error *err)
 {
     itg_arena *arena = itg_arena_create(max_bytes);
@@ -48,7 +48,7 @@ void itg_graph_destroy(itg_graph *graph)
     if (graph) itg_arena_destroy(graph->arena);
 }
 
-/* Room for one element more in a growing array; NULL: no memory. */
+/* Makes room for one more element in a growing array. NULL: no memory. */
 static void *grow(itg_graph *g, void *items, int32_t count, int32_t *capacity, size_t size)
 {
     if (count < *capacity) return items;
@@ -61,7 +61,7 @@ static void *grow(itg_graph *g, void *items, int32_t count, int32_t *capacity, s
     return copy;
 }
 
-/* A copy of a constant's elements; *out stays NULL without data. */
+/* Copies a constant's elements; *out stays NULL without data. */
 static itg_status copy_data(itg_graph *g, const char *name, itg_dtype dtype, const itg_shape *shape,
                             const void *data, const void **out, itg_error *err)
 {
@@ -79,7 +79,7 @@ static itg_status copy_data(itg_graph *g, const char *name, itg_dtype dtype, con
     return ITG_OK;
 }
 
-/* A name of the caller's, copied, or "prefix_index" made free. NULL with *err set on failure. */
+/* Copies the caller's name, or makes a free "prefix_index". NULL with err set on failure. */
 static const char *take_name(itg_graph *g, const char *name, const char *prefix, int32_t index,
                              const itg_names *names, itg_error *err)
 {
@@ -116,7 +116,7 @@ itg_status itg_graph_add_value(itg_graph *g, const char *name, itg_dtype dtype,
     return ITG_OK;
 }
 
-/* Ids in range; outputs not taken by another producer. */
+/* Checks that ids are in range and that no output has another definition. */
 static itg_status check_ids(const itg_graph *g, const char *name, const itg_id *inputs,
                             int32_t input_count, const itg_id *outputs, int32_t output_count,
                             itg_error *err)

@@ -12,8 +12,8 @@ typedef int32_t itg_id;
 typedef struct itg_stated {
     int32_t bits;
     int32_t count;         /* 1, or the extent of an axis of weights */
-    int32_t axis;          /* that one */
-    const double *lo, *hi; /* [count] of the lowest and the highest code */
+    int32_t axis;          /* axis of the weights that count belongs to */
+    const double *lo, *hi; /* [count]: the numbers of the lowest and the highest code */
 } itg_stated;
 
 typedef struct itg_value {
@@ -22,8 +22,8 @@ typedef struct itg_value {
     itg_shape shape; /* rank -1: unknown so far */
     itg_id producer; /* node, or ITG_NONE: graph input or constant */
     int32_t producer_slot;
-    int32_t reads;            /* by how many input slots of nodes */
-    int64_t readers;          /* the sum of those nodes' ids: where there is one read, its node */
+    int32_t reads;            /* how many input slots of nodes read it */
+    int64_t readers;          /* the sum of those nodes' ids, so that a single reader is known */
     const void *data;         /* constants: contiguous, host byte order; else NULL */
     const itg_stated *stated; /* NULL: none; in the graph's arena */
     bool is_input;
@@ -34,11 +34,11 @@ typedef struct itg_node {
                          none) */
     itg_op op;
     int32_t input_count, output_count;
-    itg_id *inputs;  /* ITG_NONE: optional input left out. Written by itg_graph_set_input and the
-                        like alone, which count reads */
+    itg_id *inputs; /* ITG_NONE: optional input left out. Written only by functions that count reads
+                       (itg_graph_set_input...) */
     itg_id *outputs; /* ITG_NONE: optional output left out */
     itg_attrs attrs;
-    bool in_branch; /* of an If whose condition inference finds (pass_fold.c) */
+    bool in_branch; /* in a branch of an If whose condition is not known yet (pass_fold.c) */
     int32_t opset;  /* the file's opset version; 0: attributes are version-free (made by hand, or
                       inferred) */
 } itg_node;
@@ -82,13 +82,13 @@ itg_status itg_graph_add_node(itg_graph *g, const char *name, itg_op op, const i
 itg_status itg_graph_set_inputs(itg_graph *g, const itg_id *values, int32_t count, itg_error *err);
 itg_status itg_graph_set_outputs(itg_graph *g, const itg_id *values, int32_t count, itg_error *err);
 
-/* Change what a node of the graph reads: one of its inputs; all of them, copied; the first `keep`
- * alone. */
+/* Change the inputs of a node: one input; all, copied; or keep only the first `keep`. */
 void itg_graph_set_input(itg_graph *g, itg_id node, int32_t slot, itg_id value);
 itg_status itg_graph_set_node_inputs(itg_graph *g, itg_id node, const itg_id *values, int32_t count,
                                      itg_error *err);
 void itg_graph_drop_inputs(itg_graph *g, itg_id node, int32_t keep);
-/* Number of uses of a value: input slots of nodes and graph outputs. Takes no walk over nodes. */
+/* Returns the number of uses of a value: input slots of nodes and graph outputs. It does not walk
+ * the nodes. */
 int32_t itg_graph_use_count(const itg_graph *g, itg_id value);
 void itg_graph_replace_uses(itg_graph *g, itg_id from,
                             itg_id to); /* node inputs and graph outputs */

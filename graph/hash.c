@@ -1,6 +1,6 @@
-/* SHA-256 of a graph. Every number goes in as little-endian bytes and every name with its length,
- * so that different graphs never feed the same bytes. The file's name, opset numbers and
- * source_hash stay out: they are not the function. */
+/* SHA-256 of a graph. Numbers are hashed as little-endian bytes and names with their length, so
+ * that different graphs give different bytes. The file's name, opset numbers and source_hash do not
+ * count, because they do not change the function. */
 #include "internal.h"
 #include <string.h>
 

@@ -10,7 +10,7 @@ static uint32_t hash_of(const char *key)
     return hash;
 }
 
-/* Where key stands, or the empty place for it. */
+/* Returns the place of a key, or the empty place where it belongs. */
 static uint32_t place_of(const itg_names *names, const char *key)
 {
     uint32_t i = hash_of(key) & (names->capacity - 1);

@@ -11,15 +11,15 @@
 typedef struct chain {
     itg_graph *g;
     itg_id node; /* Conv, Gemm or MatMul */
-    itg_id last; /* the value that the chain ends in */
+    itg_id last; /* the output of the last node of the chain */
     int64_t channels;
     double *s, *t; /* [channels] */
     bool scaled, shifted;
 } chain;
 
-/* ---- the node at its head ---- */
+/* ---- the start of a chain ---- */
 
-/* Axis of the weights that the output channels run along. */
+/* The axis of the weights along which the output channels run. */
 static int32_t channel_axis(const itg_node *n)
 {
     if (n->op == ITG_OP_CONV) return 0;
@@ -51,8 +51,7 @@ static float at_channel(const itg_graph *g, itg_id constant, int64_t channel)
     return itg_floats(g, constant)[itg_value_elements(g, constant) == 1 ? 0 : channel];
 }
 
-/* Starts with y = alpha * (w x) + beta * bias; false: the bias is none that a channel has one
- * of. */
+/* Starts with y = alpha * (w x) + beta * bias. False: the bias is not one number per channel. */
 static bool start(chain *c)
 {
     const itg_graph *g = c->g;
@@ -77,7 +76,7 @@ static bool start(chain *c)
     return true;
 }
 
-/* ---- its links ---- */
+/* ---- the affine nodes behind it ---- */
 
 static void add_norm(chain *c, const itg_node *n)
 {
@@ -118,8 +117,8 @@ static void add_binary(chain *c, const itg_node *n, int32_t slot)
     c->shifted = true;
 }
 
-/* Takes the only consumer of the chain's end into it; false: it is no affine map of the
- * channels. */
+/* Adds the only consumer of the chain's end to the chain. False: it is not an affine map per
+ * channel. */
 static bool extend(chain *c)
 {
     const itg_graph *g = c->g;
@@ -146,9 +145,9 @@ static bool extend(chain *c)
     return true;
 }
 
-/* ---- writing it back ---- */
+/* ---- folding the chain ---- */
 
-/* Channel of the weights' i-th element. */
+/* Returns the channel of element i of the weights. */
 static int64_t channel_of(const chain *c, const itg_shape *w, int32_t axis, int64_t i)
 {
     int64_t inner = 1;
@@ -157,7 +156,7 @@ static int64_t channel_of(const chain *c, const itg_shape *w, int32_t axis, int6
     return i / inner % c->channels;
 }
 
-/* No new number may be infinite or NaN: the model's own arithmetic shall show such things. */
+/* Whether all new numbers are finite; else the model itself shall show the overflow. */
 static bool is_finite_result(const chain *c)
 {
     const itg_graph *g = c->g;
@@ -207,7 +206,7 @@ static itg_status apply(chain *c, itg_error *err)
     if (status != ITG_OK) return status;
     if (g->nodes[c->node].op == ITG_OP_GEMM)
         g->nodes[c->node].attrs.alpha = g->nodes[c->node].attrs.beta = 1.0f;
-    while (g->nodes[c->node].outputs[0] != c->last) { /* the links, first to last */
+    while (g->nodes[c->node].outputs[0] != c->last) { /* the folded nodes, first to last */
         itg_id link = itg_only_consumer(g, g->nodes[c->node].outputs[0]);
         itg_id out = g->nodes[link].outputs[0];
         itg_kill_node(g, link);

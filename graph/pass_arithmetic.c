@@ -1,11 +1,11 @@
-/* x / c = x * (1 / c), x - c = x + (-c), c + x = x + c, x^2 = x * x. Later layers then have fewer
- * forms to handle. The quotient is exact where c is a power of two; others wait until pass_affine.c
- * had its chance to divide weights by them. */
+/* x / c = x * (1 / c), x - c = x + (-c), c + x = x + c, x^2 = x * x: fewer forms for later layers.
+ * The reciprocal is exact where c is a power of two. itg_pass_division handles other c, after
+ * pass_affine.c has divided weights by what it can. */
 #include <math.h>
 #include "written_out.h"
 
-/* Whether c is a power of two (of either sign) whose reciprocal is a normal float32: both ways then
- * round the same real number once. */
+/* Whether c is a power of two (of either sign) whose reciprocal is a normal float32. x / c and x *
+ * (1 / c) are then equal. */
 static bool has_exact_reciprocal(float c)
 {
     union {
@@ -21,7 +21,7 @@ static bool has_reciprocal(float c)
     return isnormal(c) && isnormal(1.0f / c);
 }
 
-/* Whether the node divides by a constant of which all elements are so. */
+/* Whether the node divides by a constant whose elements all satisfy is_so. */
 static bool divides_by(const itg_graph *g, const itg_node *n, bool (*is_so)(float c))
 {
     if (n->op != ITG_OP_DIV || n->input_count != 2 || !itg_is_float_constant(g, n->inputs[1]))
@@ -34,7 +34,7 @@ static bool divides_by(const itg_graph *g, const itg_node *n, bool (*is_so)(floa
     return true;
 }
 
-/* The constant operand of a sum or product stands second. */
+/* Moves the constant operand of a sum or product to slot 1. */
 static bool swap_operands(itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];

@@ -1,8 +1,8 @@
 /* Makes the graph's inputs static. */
 #include "passes.h"
 
-/* Reshape, Slice... that an earlier preparation resolved keep their target in the output's shape
- * alone. */
+/* Whether the node's target is only in its output's shape. Reshape, Slice... are so once a
+ * preparation has resolved them. */
 static bool keeps_target(const itg_node *n)
 {
     if (n->opset != 0 || n->input_count != 1) return false;
@@ -18,7 +18,7 @@ static bool keeps_target(const itg_node *n)
     }
 }
 
-/* What a file declares about results is not believed: inference finds it. */
+/* Removes the shapes that the file declares for results; inference finds them again. */
 static void forget_shapes(itg_graph *g)
 {
     for (int32_t n = 0; n < g->node_count; ++n) {
@@ -45,8 +45,8 @@ static itg_status check_input(const itg_graph *g, const itg_value *v, itg_error 
     return ITG_OK;
 }
 
-/* Whether a fixed first dimension above 1 is the batch: only if every input has one. Beside inputs
- * that have 1 or any number there, it belongs to the sample. */
+/* Whether a first dimension above 1 is a batch: only if every input has one. Beside an input with 1
+ * or an unknown number there, it belongs to the sample. */
 static bool has_fixed_batch(const itg_graph *g)
 {
     for (int32_t i = 0; i < g->input_count; ++i) {

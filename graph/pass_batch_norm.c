@@ -13,7 +13,7 @@ static bool has_constants(const itg_graph *g, const itg_node *n)
 
 static itg_status rewrite(itg_graph *g, itg_id node, itg_error *err)
 {
-    itg_node n = g->nodes[node]; /* a copy: adding moves the array */
+    itg_node n = g->nodes[node]; /* a copy, because adding a node may move g->nodes */
     itg_id scale, shift, product;
     float *k, *t;
     itg_shape x = g->values[n.inputs[0]].shape, shape = {.rank = x.rank};

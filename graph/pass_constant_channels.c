@@ -1,18 +1,18 @@
-/* Channels that are constant. Trained and pruned networks have output channels whose weights are
- * zero, or so small that the bias swallows them: such a channel is a constant that the next layer's
- * bias can take over.
+/* Folds constant channels. Trained and pruned networks have output channels whose weights are zero,
+ * or too small to change the bias. Such a channel is a constant, which the bias of the next layer
+ * can absorb.
  *
  *   1. Where the sum of |w| of a channel is below |bias| * 2^-57, no input below 2^32 moves the
  *      float32 result away from the bias: the weights become 0.
- *   2. A channel without weights is its bias (without one: 0). The constant is followed through
- *      univariate operators (evaluated by the float kernels), pools and flattenings, along every
- *      user.
- *   3. A node that reads a constant channel: its weights for the channel become 0, and the constant
- *      times their sum goes into its bias. Under padding that holds for 0 alone, since the border
- *      sees 0; other constants stay.
- * Nodes are taken in graph order, so that a depthwise Conv whose channel loses its weights is the
- * next to hand a constant on. Biases are summed in double and rounded once. Channels that nothing
- * reads any more go in pass_unread_channels.c. */
+ *   2. A channel with zero weights equals its bias (or 0). The constant is followed to every user
+ *      through univariate operators (evaluated by the float kernels), pools and flattenings.
+ *   3. In a node that reads a constant channel, the channel's weights become 0 and the constant
+ *      times their sum is added to the bias. Under padding this holds for the constant 0 only,
+ *      because the border reads 0; other constants stay.
+ *
+ * Nodes are visited in graph order: a depthwise Conv that loses a channel's weights passes a
+ * constant on in turn. Biases are summed in double and rounded once. pass_unread_channels.c removes
+ * the channels that nothing reads any more. */
 #include "channels.h"
 #include "passes.h"
 #include <math.h>
@@ -20,7 +20,7 @@
 
 #define SWALLOWED 0x1p-57 /* half a unit in the last place of the bias, for inputs below 2^32 */
 
-/* What is known of the channels of one value. */
+/* The constant channels of one value. */
 typedef struct known {
     itg_id value;
     itg_channels channels;
@@ -32,7 +32,7 @@ typedef struct follower {
     itg_graph *g;
     itg_eval_fn eval;
     itg_arena *arena;
-    known *queue; /* values that wait for their users to be looked at */
+    known *queue; /* values whose users have not been visited */
     int32_t first, count;
     bool *changed;
     itg_error *err;
@@ -55,8 +55,8 @@ static void sum_weights(const itg_graph *g, itg_id node, double *sum)
         sum[itg_next_channel(&made)] += fabs((double)weights[i]);
 }
 
-/* Sets the weights of channels to 0: of those that the node makes (read NULL), or of those that it
- * reads from a value that holds them so. */
+/* Sets the weights of channels to 0: output channels of the node if read is NULL, else the input
+ * channels, which lie as *read tells. */
 static itg_status clear_weights(follower *f, itg_id node, const bool *gone,
                                 const itg_channels *read)
 {
@@ -75,7 +75,7 @@ static itg_status clear_weights(follower *f, itg_id node, const bool *gone,
     return ITG_OK;
 }
 
-/* The constants that a node makes; out->value ITG_NONE: none. */
+/* Finds the constant channels that a node makes; out->value is ITG_NONE if there are none. */
 static itg_status find_constants(follower *f, itg_id node, known *out)
 {
     itg_channels made;
@@ -101,9 +101,9 @@ static itg_status find_constants(follower *f, itg_id node, known *out)
     return any_dead ? clear_weights(f, node, dead, NULL) : ITG_OK;
 }
 
-/* ---- 2: handing on ---- */
+/* ---- 2: following a constant ---- */
 
-/* Univariate operators are evaluated; false in *is_known: not to be had. */
+/* Applies a univariate operator to the constants. *is_known is false if it cannot be evaluated. */
 static itg_status apply_function(follower *f, itg_id node, known *k, bool *is_known)
 {
     const itg_node *n = &f->g->nodes[node];
@@ -137,7 +137,7 @@ static itg_status narrow(follower *f, known *k, bool zero_only)
     return ITG_OK;
 }
 
-static itg_status hand_on(follower *f, itg_id node, const known *before)
+static itg_status propagate(follower *f, itg_id node, const known *before)
 {
     const itg_node *n = &f->g->nodes[node];
     known k = *before;
@@ -155,7 +155,7 @@ static itg_status hand_on(follower *f, itg_id node, const known *before)
 
 /* ---- 3: folding ---- */
 
-/* Bias of each output: the old one, plus constants times weights; in double. */
+/* Adds constants times weights to the bias of each output channel, in double. */
 static void add_constants(const follower *f, itg_id node, const known *k, double *bias)
 {
     const itg_graph *g = f->g;
@@ -181,7 +181,7 @@ static bool has_weights_to_clear(const follower *f, itg_id node, const known *k)
     return false;
 }
 
-/* The new biases; *differ: they are others than the old ones; *fit: all are finite. */
+/* Computes the new biases. *differ: one of them changed; *fit: all are finite. */
 static itg_status make_bias(follower *f, itg_id node, const known *k, const itg_channels *made,
                             float **out, bool *differ, bool *fit)
 {
@@ -224,14 +224,14 @@ static itg_status fold(follower *f, itg_id node, const known *before)
     return status;
 }
 
-static itg_status look_at_users(follower *f, const known *k)
+static itg_status visit_users(follower *f, const known *k)
 {
     itg_status status = ITG_OK;
     itg_readers r = itg_readers_of(f->g, k->value);
     while (status == ITG_OK && itg_next_reader(f->g, &r)) {
         if (itg_slot_of(f->g, r.node, k->value) != 0) continue;
         status = fold(f, r.node, k);
-        if (status == ITG_OK) status = hand_on(f, r.node, k);
+        if (status == ITG_OK) status = propagate(f, r.node, k);
     }
     return status;
 }
@@ -245,7 +245,7 @@ static itg_status follow(follower *f, itg_id node)
     if (!f->queue) return no_memory(f);
     f->queue[f->count++] = made;
     while (status == ITG_OK && f->first < f->count)
-        status = look_at_users(f, &f->queue[f->first++]);
+        status = visit_users(f, &f->queue[f->first++]);
     return status;
 }
 

@@ -30,7 +30,7 @@
 typedef struct pair {
     itg_graph *g;
     itg_id a, b;
-    itg_channels made, read; /* as A makes them, as B reads them */
+    itg_channels made, read; /* as A makes them; as B reads them */
     double *r1, *r2;         /* [made.count] */
     int32_t *exponent;       /* [made.count]; 0: leave alone */
     double *power;           /* [made.count]: 2^exponent, or 2^-exponent */
@@ -38,14 +38,14 @@ typedef struct pair {
 
 /* ---- finding B ---- */
 
-/* Whether a node that hands channels on hands a positive factor of them on. */
+/* Whether f(c x) = c f(x) for c > 0, for a node that hands channels on. */
 static bool is_homogeneous(const itg_node *n)
 {
     return !itg_op_is(n->op, ITG_IS_UNIVARIATE) || n->op == ITG_OP_RELU ||
            n->op == ITG_OP_LEAKY_RELU;
 }
 
-/* Follows the only consumers of A's output; false: they lead to no B. */
+/* Follows the only consumers of A's output to B; false: there is no B. */
 static bool find_back(pair *p)
 {
     const itg_graph *g = p->g;
@@ -68,7 +68,7 @@ static void find_maxima_of(const float *weights, int64_t count, itg_channel_walk
 {
     for (int64_t i = 0; i < count; ++i) {
         double w = fabs((double)weights[i]), *r = &most[itg_next_channel(&walk)];
-        if (!(w <= *r)) *r = w; /* a NaN stays */
+        if (!(w <= *r)) *r = w; /* keeps a NaN */
     }
 }
 
@@ -81,7 +81,7 @@ static void find_maxima(pair *p)
                    p->r2);
 }
 
-/* A channel's range in units of A's weights. */
+/* Extends r1 by the channel's bias, in units of A's weights. */
 static void add_biases(pair *p)
 {
     const float *bias = itg_bias_floats(p->g, p->a);
@@ -106,14 +106,14 @@ static int32_t exponent_of(double r1, double r2)
     return k >= 0 ? k / 2 : -((1 - k) / 2); /* floor(k / 2) */
 }
 
-/* The powers that numbers are multiplied with. Such a product is exact in double. */
+/* Computes the power of two of each channel. A product with it is exact in double. */
 static void raise_powers(pair *p, int sign)
 {
     for (int64_t c = 0; c < p->made.count; ++c)
         p->power[c] = ldexp(1, sign * p->exponent[c]);
 }
 
-/* Gives up the channels in which a number would not stay normal. */
+/* Sets the exponent of a channel to 0 if a scaled number would not be normal. */
 static void check_exact_of(pair *p, const float *numbers, int64_t count, itg_channel_walk walk,
                            int sign)
 {

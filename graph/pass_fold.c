@@ -1,14 +1,14 @@
-/* Shape inference and constant folding in one topological walk. Exporters write chains of shape
- * operators (Shape, Gather, Concat, Unsqueeze...); folding them needs known shapes, and later
- * shapes need the folded chains. A node with constant inputs is evaluated by the caller's function,
- * and so is one that reads the shape of its input alone (Shape, Size, EyeLike). */
+/* Shape inference and constant folding in one topological walk. Folding the chains of shape
+ * operators that exporters write (Shape, Gather, Concat...) needs known shapes, and later shapes
+ * need the folded chains. The caller's function evaluates each node with constant inputs, and each
+ * node that reads only the shape of its input (Shape, Size, EyeLike). */
 #include "passes.h"
 #include "stated.h"
 #include <string.h>
 
 #define FOLD_VALUE_BYTES ((size_t)64 << 20) /* the largest constant that folding makes */
 #define FOLD_TOTAL_BYTES                                                                           \
-    ((size_t)512 << 20) /* all of them: a small file must not grow without bound */
+    ((size_t)512 << 20) /* of all constants: bounds the growth of a small file */
 
 typedef struct folder {
     itg_graph *g;
@@ -17,17 +17,17 @@ typedef struct folder {
     size_t bytes_left;
 } folder;
 
-/* ---- a fixed batch that the file repeats in constants ---- */
+/* ---- a fixed batch in constant targets ---- */
 
-/* The input that may repeat the batch: Reshape's target, Resize's sizes of all axes; -1: none. */
+/* The input that may state the batch: Reshape's target, Resize's sizes of all axes; -1: none. */
 static int32_t target_slot(const itg_node *n)
 {
     if (n->op == ITG_OP_RESIZE && n->input_count > 3 && n->attrs.axes_count == 0) return 3;
     return n->op == ITG_OP_RESHAPE && n->input_count > 1 ? 1 : -1;
 }
 
-/* Where that constant begins with the old batch, a copy that begins with 1. *out: that copy,
- * ITG_NONE where there is nothing to rewrite. */
+/* Makes a copy of a target that begins with the old batch; the copy begins with 1. *out: the copy,
+ * or ITG_NONE if there is nothing to rewrite. */
 static itg_status rebatched_target(folder *f, itg_id node, itg_id *out, itg_error *err)
 {
     itg_graph *g = f->g;
@@ -45,11 +45,11 @@ static itg_status rebatched_target(folder *f, itg_id node, itg_id *out, itg_erro
     if (!name) return itg_graph_no_memory(g, err);
     itg_status status = itg_graph_add_value(g, name, ITG_S64, &target.shape, target.data, out, err);
     if (status != ITG_OK) return status;
-    *(int64_t *)(uintptr_t)g->values[*out].data = 1; /* the copy is ours */
+    *(int64_t *)(uintptr_t)g->values[*out].data = 1; /* this copy may be written */
     return ITG_OK;
 }
 
-/* A constant that spans the old batch would bring it back by broadcasting. */
+/* Refuses a constant that spans the old batch, because broadcasting would restore it. */
 static itg_status check_batch(const folder *f, itg_id node, itg_error *err)
 {
     const itg_graph *g = f->g;
@@ -72,7 +72,7 @@ static itg_status check_batch(const folder *f, itg_id node, itg_error *err)
     return ITG_OK;
 }
 
-/* An If whose condition is known is the identity of one of its values. */
+/* Replaces an If by the Identity of the value that its constant condition chooses. */
 static itg_status choose(itg_graph *g, itg_id node, itg_error *err)
 {
     const itg_node *n = &g->nodes[node];
@@ -100,7 +100,7 @@ static itg_status infer(folder *f, itg_id node, itg_error *err)
         itg_graph_set_input(g, node, slot, target);
     }
     status = itg_infer_node(g, node, err);
-    if (status != ITG_OK && original != ITG_NONE) { /* perhaps it was not the batch */
+    if (status != ITG_OK && original != ITG_NONE) { /* its first number may not be the batch */
         itg_graph_set_input(g, node, slot, original);
         status = itg_infer_node(g, node, NULL);
         if (status != ITG_OK)
@@ -119,7 +119,7 @@ static void make_constant(itg_graph *g, itg_id value, const void *data)
     g->values[value].producer = ITG_NONE;
 }
 
-/* Bytes of all outputs; false: too many. */
+/* Sums the bytes of all outputs; false: too many. */
 static bool fits_budget(const folder *f, itg_id node, size_t *total)
 {
     const itg_graph *g = f->g;
@@ -147,7 +147,7 @@ static bool all_constant(const itg_graph *g, itg_id node)
     return n->input_count > 0;
 }
 
-/* Tensors of a node's inputs and outputs; the outputs with new data in `arena`. */
+/* Makes tensors of a node's inputs and outputs; the data of the outputs is new, in `arena`. */
 static bool bind(const itg_graph *g, const itg_node *n, itg_arena *arena, itg_tensor *inputs,
                  itg_tensor *outputs)
 {
@@ -163,7 +163,6 @@ static bool bind(const itg_graph *g, const itg_node *n, itg_arena *arena, itg_te
     return true;
 }
 
-/* Results of an evaluated node become constants of the graph. */
 static itg_status keep_results(itg_graph *g, itg_id node, const itg_tensor *outputs, itg_error *err)
 {
     const itg_node *n = &g->nodes[node];
@@ -196,8 +195,8 @@ static itg_status evaluate(folder *f, itg_id node, itg_arena *temporary, itg_err
     return keep_results(g, node, outputs, err);
 }
 
-/* Whether a node gives nothing: tensors with an axis of no elements, whatever it reads. */
-static bool gives_nothing(const itg_graph *g, itg_id node)
+/* Whether no output of a node has an element. */
+static bool outputs_are_empty(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
     for (int32_t i = 0; i < n->output_count; ++i) {
@@ -209,8 +208,8 @@ static bool gives_nothing(const itg_graph *g, itg_id node)
     return n->output_count > 0;
 }
 
-/* A product of integers by constant zeros, which exporters write to keep an input that nothing
- * needs. Of floats it is not: infinity times zero is no zero. */
+/* Whether a node multiplies integers by constant zeros, as exporters write it to keep an input that
+ * nothing needs. Floats do not count: infinity times zero is NaN. */
 static bool gives_zeros(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
@@ -225,7 +224,7 @@ static bool gives_zeros(const itg_graph *g, itg_id node)
     return false;
 }
 
-/* Outputs become constants of zeros, or of no elements. */
+/* Makes the outputs constants of zeros, which may have no elements. */
 static itg_status fold_zeros(itg_graph *g, itg_id node, itg_error *err)
 {
     const itg_node *n = &g->nodes[node];
@@ -242,7 +241,7 @@ static itg_status fold_zeros(itg_graph *g, itg_id node, itg_error *err)
 static itg_status fold_node(folder *f, itg_id node, itg_error *err)
 {
     size_t bytes = 0;
-    if (gives_nothing(f->g, node)) return fold_zeros(f->g, node, err);
+    if (outputs_are_empty(f->g, node)) return fold_zeros(f->g, node, err);
     if (gives_zeros(f->g, node) && fits_budget(f, node, &bytes)) {
         f->bytes_left -= bytes;
         return fold_zeros(f->g, node, err);
@@ -266,7 +265,7 @@ itg_status itg_pass_fold(itg_graph *g, itg_eval_fn eval, int64_t old_batch, itg_
         const bool in_branch = g->nodes[n].in_branch;
         status = infer(&f, n, in_branch ? NULL : err);
         if (status != ITG_OK && status != ITG_NO_MEMORY && in_branch) {
-            itg_kill_node(g, n); /* the other branch is taken, or who reads it fails */
+            itg_kill_node(g, n); /* a node of the other branch; whoever reads it fails later */
             status = ITG_OK;
             continue;
         }

@@ -1,5 +1,5 @@
-/* GatherND by constant indices over leading dimensions becomes Gather of one, which every target
- * has: the indexed dimensions become one, behind a first dimension of 1. */
+/* Replaces GatherND with constant indices over leading dimensions by Gather, which every target
+ * has. The indexed dimensions are flattened into one, after a first dimension of 1. */
 #include "passes.h"
 
 static bool applies(const itg_graph *g, const itg_node *n)
@@ -13,7 +13,7 @@ static bool applies(const itg_graph *g, const itg_node *n)
     return depth <= x->shape.rank && x->shape.rank - depth <= ITG_MAX_RANK - 2;
 }
 
-/* Elements of x's leading dimensions that one index stands for, counted as one dimension. */
+/* Returns the flat index of a tuple of indices over x's leading dimensions. */
 static int64_t flat_index(const int64_t *index, int64_t depth, const itg_shape *x)
 {
     int64_t at = 0;
@@ -38,7 +38,7 @@ static itg_status flat_indices(itg_graph *g, itg_id node, const char *base, itg_
     return status;
 }
 
-/* x with its first `depth` dimensions as one, behind one of 1. */
+/* x with its first `depth` dimensions flattened, after a dimension of 1. */
 static itg_shape rows_of(const itg_shape *x, int64_t depth)
 {
     itg_shape rows = {.rank = 2, .dims = {1, 1}};

@@ -2,7 +2,7 @@
  * a matrix, MatMul with weights [K,N] if it has more dimensions. */
 #include "passes.h"
 
-/* What a file stated of the weights holds for them turned over, too. */
+/* Gives transposed weights the range that the file stated for the original, with the other axis. */
 static itg_status keep_stated(itg_graph *g, itg_id weights, const itg_stated *stated,
                               itg_error *err)
 {
@@ -14,7 +14,6 @@ static itg_status keep_stated(itg_graph *g, itg_id weights, const itg_stated *st
     return ITG_OK;
 }
 
-/* The constant at slot 1, [rows,columns], turned over. */
 static itg_status transpose_weights(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_id weights = g->nodes[node].inputs[1];
@@ -33,7 +32,7 @@ static itg_status transpose_weights(itg_graph *g, itg_id node, itg_error *err)
     return ITG_OK;
 }
 
-/* Constant weights [1,..,1,K,N] under an input of no lower rank are [K,N]. */
+/* Drops the leading ones of constant weights [1,..,1,K,N] if the input has at least their rank. */
 static itg_status drop_leading_ones(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
     itg_id x = g->nodes[node].inputs[0], weights = g->nodes[node].inputs[1];

@@ -1,5 +1,5 @@
-/* Sizes that the caller states for inputs: "x=1,3,224,224,mask=1,16"; without a name those of the
- * only input. A size that the file fixes stays what it is, but for the first, which may be a
+/* Sizes of inputs as the caller states them: "x=1,3,224,224,mask=1,16". The name may be left out if
+ * there is one input. A size that the file fixes cannot change, except the first, which may be a
  * batch. */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@ static itg_status fail(const itg_graph *g, const char *text, itg_error *err, con
                     g->name, text, why);
 }
 
-/* The input whose name and "=" stand at *at, which moves behind them; without a name the only
- * one. */
+/* Finds the input named before the "=" at *at, and moves *at behind it; without a name, the only
+ * input. */
 static itg_status find_input(const itg_graph *g, const char *text, const char **at, itg_id *input,
                              itg_error *err)
 {
@@ -36,7 +36,7 @@ static itg_status find_input(const itg_graph *g, const char *text, const char **
     return ITG_OK;
 }
 
-/* Numbers up to the end or to the next name. */
+/* Reads numbers up to the end or to the next name. */
 static itg_status read_sizes(const itg_graph *g, const char *text, const char **at, itg_shape *out,
                              itg_error *err)
 {

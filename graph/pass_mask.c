@@ -1,13 +1,13 @@
-/* Constant masks. Where(mask, 0, x) becomes Mul by ones and zeros, but for what may be NaN: a
- * Softmax of a row that a mask of -inf hides as a whole. In front of a Softmax, Where(mask, scores,
- * -inf) becomes Add of -128 where the mask hides, and no number of such an Add is below -128. That
- * is 0 in float32 behind the Softmax as long as the scores of a row differ by less than 24, and
- * next to nothing until they differ by 100; a larger number would leave no codes for the scores
- * where the sum is quantized. expand_attention.c has the same number. */
+/* Constant masks. Where(mask, 0, x) becomes Mul by ones and zeros, unless x may be NaN, as behind a
+ * Softmax of a row that a mask of -inf hides completely. In front of a Softmax, Where(mask, scores,
+ * -inf) becomes Add of ITG_MASKED = -128, and constants that are added there are limited to -128.
+ * Behind the Softmax a masked score is 0 in float32 if the scores of its row differ by less than
+ * 24, and almost 0 if they differ by less than 100. A larger number would leave no codes for the
+ * scores where the sum is quantized. */
 #include <math.h>
 #include "written_out.h"
 
-/* Whether a Softmax along the last axis alone reads the value. */
+/* Whether the only reader of a value is a Softmax along the last axis. */
 static bool is_softmaxed(const itg_graph *g, itg_id value)
 {
     const itg_id reader = itg_only_consumer(g, value);
@@ -17,8 +17,8 @@ static bool is_softmaxed(const itg_graph *g, itg_id value)
            n->attrs.axis == g->values[value].shape.rank - 1;
 }
 
-/* Where a whole row is hidden, -128 everywhere is no mask. */
-static bool shows_something(const float *mask, int64_t count, int64_t row)
+/* Whether the mask shows an element of each row: -128 in a whole row would not hide it. */
+static bool hides_no_row(const float *mask, int64_t count, int64_t row)
 {
     for (int64_t i = 0; i < count; i += row) {
         int64_t hidden = 0;
@@ -43,7 +43,7 @@ static itg_status limit_mask(itg_graph *g, itg_id node, bool *changed, itg_error
     bool deep = false;
     for (int64_t i = 0; i < count; ++i)
         deep |= from[i] < ITG_MASKED;
-    if (!deep || !shows_something(from, count, row_of(&shape))) return ITG_OK;
+    if (!deep || !hides_no_row(from, count, row_of(&shape))) return ITG_OK;
     float *to;
     itg_status status = itg_own_floats(g, node, 1, &shape, &to, err);
     for (int64_t i = 0; i < count && status == ITG_OK; ++i)
@@ -52,8 +52,8 @@ static itg_status limit_mask(itg_graph *g, itg_id node, bool *changed, itg_error
     return status;
 }
 
-/* Which operand of a Where by a constant is a number, the other one being what varies, of the
- * result's shape; 0: none. */
+/* Finds the operand (1 or 2) of a Where with constant condition that is a scalar, while the other
+ * one varies and has the result's shape. Returns 0 if there is none. */
 static int number_operand(const itg_graph *g, const itg_node *n, double *number)
 {
     if (!itg_graph_is_constant(g, n->inputs[0])) return 0;
@@ -66,7 +66,7 @@ static int number_operand(const itg_graph *g, const itg_node *n, double *number)
     return 0;
 }
 
-/* The node becomes op of what varies and of a constant with one of two numbers. */
+/* Makes the node op(what varies, a constant of `hidden` and `shown`). */
 static itg_status combine(itg_graph *g, itg_id node, itg_op op, int hides, float hidden,
                           float shown, bool *changed, itg_error *err)
 {
@@ -81,7 +81,7 @@ static itg_status combine(itg_graph *g, itg_id node, itg_op op, int hides, float
     const int64_t count = itg_value_elements(g, condition);
     for (int64_t i = 0; i < count; ++i)
         mask[i] = (is[i] != 0) == (hides == 1) ? hidden : shown;
-    if (op == ITG_OP_ADD && !shows_something(mask, count, row_of(&shape)))
+    if (op == ITG_OP_ADD && !hides_no_row(mask, count, row_of(&shape)))
         return ITG_OK; /* sort drops the constant */
     itg_become(g, node, op);
     *changed = true;
@@ -98,8 +98,8 @@ static bool has_infinity(const itg_graph *g, itg_id value)
     return false;
 }
 
-/* Whether a value is a Softmax, possibly moved, of a sum with a constant that has infinities. Those
- * that hide no whole row have become ITG_MASKED before (limit_mask). */
+/* Whether a value is a Softmax, perhaps after views and casts, of a sum with an infinite constant.
+ * limit_mask has already limited the masks that hide no whole row. */
 static bool may_be_nan(const itg_graph *g, itg_id value)
 {
     bool softmax = false;

@@ -1,15 +1,15 @@
-/* Folds a Pad of height and width with zeros into the Conv behind it. */
+/* Folds a Pad of height and width into the Conv (zeros) or the MaxPool (minus infinity) behind it.
+ */
 #include "passes.h"
+#include <math.h>
 
-/* The padding of an image as attrs.pad states it; false: anything else than zeros around height and
- * width. */
+/* Fills pad as attrs.pad states it. False: the Pad does not add constants to height and width only.
+ */
 static bool spatial_pads(const itg_graph *g, const itg_node *n, int64_t pad[4])
 {
     if (n->op != ITG_OP_PAD || n->input_count != 1) return false;
     const itg_shape *x = &g->values[n->inputs[0]].shape, *y = &g->values[n->outputs[0]].shape;
-    if (n->attrs.pad_mode != ITG_PAD_CONSTANT || n->attrs.pad_value != 0.0f || x->rank < 3 ||
-        x->rank > 4)
-        return false;
+    if (n->attrs.pad_mode != ITG_PAD_CONSTANT || x->rank < 3 || x->rank > 4) return false;
     for (int i = 0; i < 4; ++i)
         pad[i] = 0;
     for (int32_t d = 0; d < x->rank; ++d) {
@@ -22,17 +22,27 @@ static bool spatial_pads(const itg_graph *g, const itg_node *n, int64_t pad[4])
     return true;
 }
 
+/* Whether the node may pad its input itself, with the value that the Pad has. */
+static bool takes_pads(const itg_node *n, float value, const int64_t pad[4])
+{
+    if (n->op == ITG_OP_CONV) return value == 0.0f;
+    if (n->op != ITG_OP_MAX_POOL || value != -INFINITY || n->attrs.ceil_mode) return false;
+    for (int i = 0; i < 4; ++i) /* each window holds an element */
+        if (n->attrs.pad[i] + pad[i] >= n->attrs.kernel[i % 2]) return false;
+    return true;
+}
+
 itg_status itg_pass_pad(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
     (void)err;
     int64_t pad[4];
     if (!spatial_pads(g, &g->nodes[node], pad)) return ITG_OK;
-    itg_id conv = itg_only_consumer(g, g->nodes[node].outputs[0]);
-    if (conv == ITG_NONE || g->nodes[conv].op != ITG_OP_CONV ||
-        g->nodes[conv].inputs[0] != g->nodes[node].outputs[0])
+    itg_id user = itg_only_consumer(g, g->nodes[node].outputs[0]);
+    if (user == ITG_NONE || g->nodes[user].inputs[0] != g->nodes[node].outputs[0] ||
+        !takes_pads(&g->nodes[user], g->nodes[node].attrs.pad_value, pad))
         return ITG_OK;
     for (int j = 0; j < 4; ++j)
-        g->nodes[conv].attrs.pad[j] += pad[j];
+        g->nodes[user].attrs.pad[j] += pad[j];
     *changed |= itg_bypass_node(g, node);
     return ITG_OK;
 }

@@ -1,9 +1,9 @@
-/* A Pad that repeats or mirrors its input becomes a Gather along each axis that it changes: what
- * moves codes moves them in integers, too. */
+/* Replaces a Pad that repeats or mirrors its input by a Gather along each padded axis. Gather moves
+ * codes unchanged, so the padding runs in integers. */
 #include "passes.h"
 
-/* The element of the input, of n along this axis, that stands at i of the output, counted from the
- * input's first. */
+/* Returns the index, along an axis of n elements, of the element that a padded axis has at i. i is
+ * negative in front of the input. */
 static int64_t source_of(itg_pad_mode mode, int64_t i, int64_t n)
 {
     if (mode == ITG_PAD_EDGE) return i < 0 ? 0 : i >= n ? n - 1 : i;
@@ -25,7 +25,7 @@ static itg_status add_indices(itg_graph *g, itg_id node, int32_t axis, const cha
     return status;
 }
 
-/* *value: the padded input so far. */
+/* Adds the Gather of one axis. *value: the result so far. */
 static itg_status pad_axis(itg_graph *g, itg_id node, int32_t axis, itg_id *value, itg_error *err)
 {
     const char *base = g->values[g->nodes[node].outputs[0]].name;
@@ -58,7 +58,7 @@ itg_status itg_pass_pad_gather(itg_graph *g, itg_id node, bool *changed, itg_err
         itg_status status = pad_axis(g, node, axis, &value, err);
         if (status != ITG_OK) return status;
     }
-    itg_become(g, node, ITG_OP_IDENTITY); /* the pass that removes those does */
+    itg_become(g, node, ITG_OP_IDENTITY); /* itg_pass_identity removes it */
     itg_graph_set_input(g, node, 0, value);
     *changed = true;
     return ITG_OK;

@@ -1,7 +1,7 @@
-/* Networks that are quantized already. A value that the file quantizes and dequantizes at once is
- * clamped to the range of the codes, which many files have in place of Relu, but not rounded; the
- * range is kept with it, for strategies of the same width. Between the two a Clip of the codes may
- * narrow it. */
+/* Networks that are quantized already. Where the file quantizes a value and dequantizes it at once,
+ * the value is clamped to the range of the codes (many files have that in place of Relu), but not
+ * rounded. The value keeps the range for strategies of the same width. A Clip of the codes between
+ * the two may narrow the range. */
 #include "passes.h"
 #include "stated.h"
 #include "written_out.h"
@@ -29,8 +29,8 @@ static int32_t bits_of(int64_t codes)
     return bits;
 }
 
-/* The range of codes lo..hi as a node dequantizes them. A signed range that lacks its lowest code
- * is of the same width. */
+/* Records the range that codes lo..hi of a node have after dequantizing. A signed range without its
+ * lowest code has the same width. */
 static itg_status state(itg_graph *g, itg_id value, const itg_node *n, int64_t lo, int64_t hi,
                         itg_error *err)
 {
@@ -58,9 +58,7 @@ itg_status itg_state_weights(itg_graph *g, itg_id node, itg_error *err)
     return state(g, n->outputs[0], n, itg_dtype_min(q->dtype), itg_dtype_max(q->dtype), err);
 }
 
-/* ---- activations ---- */
-
-/* Whether both nodes have the same scale and zero point, which are constants. */
+/* Whether both nodes have the same constant scale and zero point. */
 static bool same_grid(const itg_graph *g, const itg_node *a, const itg_node *b)
 {
     const itg_id sa = a->inputs[1], sb = b->inputs[1];
@@ -77,7 +75,7 @@ static bool same_grid(const itg_graph *g, const itg_node *a, const itg_node *b)
     return true;
 }
 
-/* Narrows lo..hi to the bounds of a Clip of codes, and returns the node before it. */
+/* Narrows lo..hi by a Clip of codes, if any; returns the QuantizeLinear before it, or NULL. */
 static const itg_node *through_clip(const itg_graph *g, itg_id codes, int64_t *lo, int64_t *hi)
 {
     const itg_node *clip = itg_made_by(g, codes, ITG_OP_CLIP);
@@ -89,7 +87,7 @@ static const itg_node *through_clip(const itg_graph *g, itg_id codes, int64_t *l
     return itg_made_by(g, codes, ITG_OP_QUANTIZE_LINEAR);
 }
 
-/* The value before operators that leave ranges alone. */
+/* Returns the value before operators that do not change ranges. */
 static itg_id before_moves(const itg_graph *g, itg_id value)
 {
     for (;;) {
@@ -102,8 +100,8 @@ static itg_id before_moves(const itg_graph *g, itg_id value)
     }
 }
 
-/* Whether a value lies within lo..hi whatever the network reads: a Clip before it sees to that.
- * Inputs are taken to lie within the range that the file quantizes them to. */
+/* Whether a value always lies within lo..hi: a Clip before it ensures that, or it is a graph input.
+ * Inputs are assumed to lie within the range that the file quantizes them to. */
 static bool lies_within(const itg_graph *g, itg_id value, double lo, double hi)
 {
     const itg_id source = before_moves(g, value);
@@ -113,8 +111,8 @@ static bool lies_within(const itg_graph *g, itg_id value, double lo, double hi)
     return clip->attrs.min >= (float)lo && clip->attrs.max <= (float)hi;
 }
 
-/* The node becomes Clip of x to lo..hi, or nothing where x lies there. A Relu before it goes.
- * Returns the value that is known by the range. */
+/* Makes the node a Clip of x to lo..hi, or Identity if x always lies there. A Relu before it merges
+ * into the Clip. Returns the value to which the range belongs. */
 static itg_id clamp(itg_graph *g, itg_id node, itg_id x, double lo, double hi)
 {
     const itg_node *relu = itg_made_by(g, x, ITG_OP_RELU);

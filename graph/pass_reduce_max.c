@@ -1,6 +1,6 @@
-/* ReduceMax of float32 becomes GlobalMaxPool, which takes the maximum over everything behind the
- * second dimension: the reduced dimensions are moved to the end where they are not there, and the
- * others but the first become one. */
+/* Replaces ReduceMax of float32 by GlobalMaxPool, which takes the maximum over all dimensions after
+ * the second. A Transpose moves the reduced dimensions to the end if necessary; a Reshape merges
+ * the others except the first. */
 #include "passes.h"
 
 static bool is_reduced(const itg_attrs *a, int32_t d)
@@ -18,7 +18,7 @@ static bool applies(const itg_graph *g, const itg_node *n)
            !is_reduced(&n->attrs, 0);
 }
 
-/* Kept dimensions, then the reduced ones. */
+/* Computes the order that puts the reduced dimensions after the kept ones. */
 static void order_of(const itg_attrs *a, const itg_shape *x, itg_attrs *transpose, itg_shape *moved,
                      itg_shape *rows)
 {
@@ -34,7 +34,7 @@ static void order_of(const itg_attrs *a, const itg_shape *x, itg_attrs *transpos
         }
 }
 
-/* The input with the reduced dimensions at its end. */
+/* Transposes the reduced dimensions to the end, unless they are there. */
 static itg_status move_to_end(itg_graph *g, itg_id node, const itg_attrs *transpose,
                               const itg_shape *moved, itg_id *value, itg_error *err)
 {

@@ -1,5 +1,5 @@
-/* Removes a trailing Softmax, because quality is measured on logits and integers can compute them.
- * A Softmax with the meaning before opset 13 is rewritten to the present one. */
+/* Removes a trailing Softmax, because quality is measured on logits, which integers can compute.
+ * Rewrites a Softmax of an opset before 13 to the present meaning. */
 #include "passes.h"
 
 static bool is_softmax(const itg_graph *g, itg_id node)
@@ -7,8 +7,8 @@ static bool is_softmax(const itg_graph *g, itg_id node)
     return itg_op_is(g->nodes[node].op, ITG_IS_SOFTMAX);
 }
 
-/* The Softmax behind a graph output, through nodes that only rearrange and have no other use; else
- * ITG_NONE. */
+/* Finds the Softmax that makes a graph output, directly or before nodes that only rearrange. No
+ * value between has another use. ITG_NONE: there is none. */
 static itg_id trailing_softmax(const itg_graph *g, itg_id output)
 {
     itg_id value = output;
@@ -25,13 +25,13 @@ void itg_drop_softmax(itg_graph *g)
 {
     for (int32_t i = 0; i < g->output_count; ++i) {
         itg_id node = trailing_softmax(g, g->outputs[i]);
-        /* A logit that is itself an input or an output of the graph has its own name to keep. */
+        /* fails if the logit is itself a graph input or output, which keeps its own name */
         if (node == ITG_NONE || !itg_bypass_node(g, node)) continue;
         g->dropped_softmax = true;
     }
 }
 
-/* [.., tail] -> [rows, product of tail], Softmax along the last, and back. */
+/* Reshapes [.., tail] to [rows, product of tail] for a Softmax of the last axis, and back. */
 static itg_status rewrite(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_id x = g->nodes[node].inputs[0], y = g->nodes[node].outputs[0], flat = x;

@@ -1,7 +1,7 @@
-/* Transposes: exporters wrap convolutions in pairs of them. Each one moves down through elementwise
- * nodes until it meets its inverse. With y = transpose(x, p): y.dims[i] = x.dims[p[i]], and
+/* Moves each Transpose down through elementwise nodes until it meets its inverse; exporters wrap
+ * convolutions in such pairs. With y = transpose(x, p): y.dims[i] = x.dims[p[i]], and
  * f(transpose(x, p)) = transpose(f'(x), p), where f' has its constant and its channel axis moved
- * back by p. Moving down ends: every step brings a Transpose nearer to the outputs. */
+ * back by p. This ends because every step brings a Transpose nearer to the outputs. */
 #include "passes.h"
 #include <string.h>
 
@@ -11,7 +11,7 @@ static bool is_transpose(const itg_graph *g, itg_id node)
            g->nodes[node].input_count == 1;
 }
 
-/* ---- two in a row, none at all, size-1 dims ---- */
+/* ---- merging and removing ---- */
 
 static bool compose(itg_graph *g, itg_id node)
 {
@@ -25,7 +25,7 @@ static bool compose(itg_graph *g, itg_id node)
     return true;
 }
 
-/* Dimensions larger than 1 keep their order: no element moves. */
+/* Whether the dimensions larger than 1 keep their order, so that no element moves. */
 static bool keeps_order(const itg_graph *g, itg_id node)
 {
     const itg_shape *x = &g->values[g->nodes[node].inputs[0]].shape;
@@ -72,8 +72,8 @@ static bool is_binary(itg_op op)
     }
 }
 
-/* A copy of a constant that broadcasts to y, with its dimensions moved back by perm. Only one of
- * its dimensions may be larger than 1, so that its elements keep their order. */
+/* Computes the shape of a constant that broadcasts to y, with its dimensions moved back by perm.
+ * False: several of them are larger than 1, so its elements would move. */
 static bool moved_shape(const itg_shape *c, const itg_shape *y, const int64_t *perm, itg_shape *out)
 {
     itg_shape aligned = itg_align_shape(c, y->rank);
@@ -94,7 +94,7 @@ typedef enum move_kind {
     MOVE_NORM
 } move_kind;
 
-/* How the user of a Transpose's output lets it pass. */
+/* Tells how a Transpose can move below the user of its output. */
 static move_kind classify(const itg_graph *g, itg_id transpose, itg_id user)
 {
     const itg_node *n = &g->nodes[user];

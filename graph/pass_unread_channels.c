@@ -1,10 +1,10 @@
 /* Removes channels that nothing reads. The channels of a Conv with group 1, a Gemm or a MatMul are
- * followed along every user, through nodes that pass them on and depthwise Convs, to the nodes
- * whose weights read them. A channel whose weights are 0 in all readers changes no result: it is
- * removed from the first node, the depthwise Convs, the readers and all values between. One channel
- * always stays. If another kind of node uses a value (an Add, a Concat, a graph output...), all
- * channels stay. The last nodes are visited first, because a removed channel can make earlier ones
- * unread. */
+ * followed to all users, through nodes that pass them on and depthwise Convs, to the nodes whose
+ * weights read them. A channel whose weights are 0 in all readers changes no result. It is removed
+ * from the node that makes it, the depthwise Convs, the readers and all values between. At least
+ * one channel stays. All channels stay if another kind of node uses a value (an Add, a Concat, a
+ * graph output...). The last nodes are visited first, because removing a channel can leave earlier
+ * channels unread. */
 #include "channels.h"
 #include "passes.h"
 
@@ -21,7 +21,7 @@ typedef struct walk {
     itg_arena *arena;
     itg_id first;      /* the node that makes the channels */
     itg_channels made; /* by it */
-    touch *touched;    /* users before users of their outputs */
+    touch *touched;    /* a user before the users of its outputs */
     int32_t count;
     bool *is_read; /* [made.count] */
     itg_error *err;
@@ -29,7 +29,7 @@ typedef struct walk {
 
 /* ---- who reads what ---- */
 
-/* What the node does with the channels of `value`; false: it may read all of them. */
+/* Tells what a node does with the channels of `value`. False: it may read all of them. */
 static bool classify(const itg_graph *g, itg_id node, itg_id value, touch *t)
 {
     itg_channels made;
@@ -80,7 +80,7 @@ static void mark_read(walk *w, const touch *t)
     }
 }
 
-/* Channels that a READER reads; false: all of them. */
+/* Marks the channels that a READER reads; false: these are all. */
 static bool find_unread(walk *w)
 {
     bool any = false;
@@ -94,9 +94,9 @@ static bool find_unread(walk *w)
     return false;
 }
 
-/* ---- taking them away ---- */
+/* ---- removing channels ---- */
 
-/* By which of its channels a node's weights are taken away. */
+/* Whether a node loses weights of its output channels or of its input channels. */
 typedef enum channel_side { MADE, READ } channel_side;
 
 static int64_t count_read(const walk *w)
@@ -107,7 +107,7 @@ static int64_t count_read(const walk *w)
     return count;
 }
 
-/* Axis of a node's weights that runs along the channels of a side. */
+/* The axis of a node's weights along which the channels of a side run. */
 static int32_t weight_axis(const itg_node *n, channel_side side)
 {
     if (n->op == ITG_OP_MATMUL) return side == MADE ? 1 : 0;
@@ -137,7 +137,7 @@ static itg_status shrink_weights(walk *w, const touch *t, channel_side side)
     return status;
 }
 
-/* The bias of a node whose outputs are the channels, `block` of them each. */
+/* Removes the unread channels from a node's bias, `block` numbers each. */
 static itg_status shrink_bias(walk *w, itg_id node, int64_t block)
 {
     const float *from = itg_bias_floats(w->g, node);

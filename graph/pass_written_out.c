@@ -1,8 +1,8 @@
-/* Activations that exporters write out as products become one node, and so one lookup table:
+/* Activations that exporters write out as products become one node, and thus one lookup table:
  *   x * 0.5 * (1 + erf(x / sqrt 2))                             Gelu
  *   x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))     Gelu, approximate "tanh"
  *   x / 6 * clip(x + 3, 0, 6), x * HardSigmoid(x; 1/6, 1/2)     HardSwish
- * The factors come in any order. The parts that others read stay for these. */
+ * The factors may stand in any order. A part that another node reads stays for that node. */
 #include <math.h>
 #include "written_out.h"
 
@@ -52,8 +52,8 @@ itg_node *itg_become_function(itg_graph *g, itg_id node, itg_op op, itg_id x)
 
 /* ---- products ---- */
 
-/* false: more than MOST_FACTORS. Products that others read, too, and those MOST_DEPTH deep, are
- * factors. */
+/* Adds the factors of a value to the product. A product that has other readers, or is MOST_DEPTH
+ * deep, counts as one factor. False: more than MOST_FACTORS. */
 static bool multiply(const itg_graph *g, itg_id value, int depth, product *p)
 {
     double number;
@@ -76,7 +76,7 @@ static bool product_of(const itg_graph *g, itg_id value, product *p)
     return multiply(g, value, 0, p);
 }
 
-/* Whether value is number * x, for the number. */
+/* Whether value is number * x for some number. */
 static bool is_multiple(const itg_graph *g, itg_id value, itg_id x, double *number)
 {
     product p;
@@ -89,8 +89,8 @@ static bool is_multiple(const itg_graph *g, itg_id value, itg_id x, double *numb
 
 /* ---- the other factor ---- */
 
-/* The value that a node adds 1 to; ITG_NONE: it does not. */
-static itg_id less_one(const itg_graph *g, itg_id value)
+/* Returns y if value is y + 1; else ITG_NONE. */
+static itg_id match_plus_one(const itg_graph *g, itg_id value)
 {
     double one;
     const itg_node *n = itg_made_by(g, value, ITG_OP_ADD);
@@ -100,11 +100,11 @@ static itg_id less_one(const itg_graph *g, itg_id value)
 static bool is_erf_of(const itg_graph *g, itg_id value, itg_id x)
 {
     double number;
-    const itg_node *n = itg_made_by(g, less_one(g, value), ITG_OP_ERF);
+    const itg_node *n = itg_made_by(g, match_plus_one(g, value), ITG_OP_ERF);
     return n && is_multiple(g, n->inputs[0], x, &number) && itg_is_about(number, ROOT_HALF);
 }
 
-/* number * x^3, as Pow or as products */
+/* Whether value is number * x^3, as Pow or as products. */
 static bool is_cube(const itg_graph *g, itg_id value, itg_id x, double number)
 {
     product p;
@@ -120,7 +120,7 @@ static bool is_cube(const itg_graph *g, itg_id value, itg_id x, double number)
 static bool is_tanh_of(const itg_graph *g, itg_id value, itg_id x)
 {
     product p;
-    const itg_node *tanh = itg_made_by(g, less_one(g, value), ITG_OP_TANH);
+    const itg_node *tanh = itg_made_by(g, match_plus_one(g, value), ITG_OP_TANH);
     if (!tanh || !product_of(g, tanh->inputs[0], &p) || p.count != 1 ||
         !itg_is_about(p.number, ROOT_2_OF_PI))
         return false;
@@ -150,7 +150,7 @@ static bool is_clip_of(const itg_graph *g, itg_id value, itg_id x)
 
 typedef struct written {
     itg_op op;
-    double number; /* beside x and the other factor */
+    double number; /* the product's number */
     bool (*is_of)(const itg_graph *g, itg_id value, itg_id x);
     int32_t approximate;
 } written;

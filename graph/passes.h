@@ -52,9 +52,9 @@ itg_pass_fn itg_pass_written_norm;
 itg_pass_fn itg_pass_reduce_max;
 /* GatherND by constants becomes Reshape, Gather, Reshape. */
 itg_pass_fn itg_pass_gather_nd;
-/* What a masked score becomes less in front of a Softmax (pass_mask.c). */
+/* The number that is added to a masked score in front of a Softmax (pass_mask.c). */
 #define ITG_MASKED (-128.0f)
-/* Where by a constant mask in front of a Softmax becomes Add, and masks end at ITG_MASKED. */
+/* Before a Softmax, Where by a constant mask becomes Add; masks are limited to ITG_MASKED. */
 itg_pass_fn itg_pass_mask;
 /* Pad of another mode than constant becomes Gather along each axis. */
 itg_pass_fn itg_pass_pad_gather;
@@ -67,7 +67,7 @@ itg_pass_fn itg_pass_reshape;
 itg_pass_fn itg_pass_affine;
 /* MatMul of rank 2 with constant weights becomes Gemm; Gemm's weights become [N,K]. */
 itg_pass_fn itg_pass_gemm;
-/* Folds zero padding of height and width into the Conv behind it. */
+/* Folds padding of height and width into the Conv or the MaxPool behind it. */
 itg_pass_fn itg_pass_pad;
 /* Every remaining BatchNormalization becomes Mul and Add. */
 itg_pass_fn itg_pass_batch_norm;

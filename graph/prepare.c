@@ -64,8 +64,8 @@ static itg_status simplify(itg_graph *g, itg_error *err)
     return ITG_OK;
 }
 
-/* Second and later outputs that nothing uses (masks, indices) go; Split's parts say how it splits
- * and stay. */
+/* Removes unused last outputs (masks, indices). Split keeps its outputs, because they say how it
+ * splits. */
 static void drop_unused_outputs(itg_graph *g)
 {
     for (int32_t i = 0; i < g->node_count; ++i) {
@@ -126,7 +126,7 @@ itg_status itg_graph_prepare(const itg_graph *graph, const itg_prepare_options *
                              itg_graph **out, itg_error *err)
 {
     itg_graph *work = NULL;
-    /* A constant that thousands of nodes share must not become thousands of constants. */
+    /* keeps a constant that thousands of nodes share from becoming thousands of constants */
     size_t budget = 0;
     if (!itg_mul_size(itg_arena_used(graph->arena), WORK_FACTOR, &budget) ||
         !itg_add_size(budget, WORK_BYTES, &budget))
@@ -134,7 +134,7 @@ itg_status itg_graph_prepare(const itg_graph *graph, const itg_prepare_options *
     itg_status status = itg_graph_clone_within(graph, budget, &work, err);
     if (status == ITG_OK) status = prepare(work, options, err);
     if (status == ITG_OK)
-        status = itg_graph_clone(work, out, err); /* without what the passes left in the arena */
+        status = itg_graph_clone(work, out, err); /* drops what passes left in the arena */
     itg_graph_destroy(work);
     return status;
 }

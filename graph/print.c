@@ -23,7 +23,7 @@ static void print_type(const itg_graph *g, itg_id value, itg_strbuf *out)
     itg_strbuf_add(out, v->shape.rank < 0 ? "[?]" : itg_shape_text(&v->shape, text, sizeof text));
 }
 
-/* Nine digits tell every float32 apart; the decimal point is one in every locale. */
+/* Nine digits distinguish all float32 numbers. The decimal point does not depend on the locale. */
 static void print_float(float value, itg_strbuf *out)
 {
     char text[40];

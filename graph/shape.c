@@ -1,9 +1,10 @@
-/* Shape inference: the table indexed by operator, and what the families share. */
+/* Shape inference: the table of rules and the helpers that they share. */
 #include "shape.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Rules that do not follow from the operator's class. Import makes constants of Constant nodes. */
+/* Rules that do not follow from the operator's class. Import turns Constant nodes into
+ * constants. */
 static const itg_infer_fn infer[ITG_OP_COUNT] = {
     [ITG_OP_CONV] = itg_infer_conv,
     [ITG_OP_GEMM] = itg_infer_gemm,
@@ -282,15 +283,15 @@ itg_status itg_infer_node(itg_graph *g, itg_id node, itg_error *err)
     if (!rule)
         return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "this operator has no shape rule");
     status = rule(g, node, err);
-    /* Attributes are version-free now; an old Softmax over several dimensions waits for its
-     * pass. */
+    /* The attributes no longer depend on the opset. pass_softmax.c still has to rewrite an old
+     * Softmax. */
     if (status == ITG_OK && !itg_is_old_softmax(g, node)) n->opset = 0;
     return status;
 }
 
 /* ---- one operator outside of a graph ---- */
 
-/* The attributes before inference and after it. */
+/* Whether inference would leave these attributes as they are. */
 static bool are_resolved(itg_op op, const itg_attrs *before, const itg_attrs *after)
 {
     int32_t count;
@@ -302,7 +303,7 @@ static bool are_resolved(itg_op op, const itg_attrs *before, const itg_attrs *af
     return before->axes_count == after->axes_count;
 }
 
-/* Values of the inputs, then of the outputs, and their ids. */
+/* Adds the tensors to the graph as values and lists their ids. */
 static void fill_values(const itg_tensor *tensors, int32_t count, itg_graph *g, itg_id *ids)
 {
     for (int32_t i = 0; i < count; ++i) {

@@ -11,7 +11,7 @@ static itg_status bad_shape(const itg_graph *g, itg_id node, int32_t slot, const
                          itg_shape_text(expected, wants, sizeof wants));
 }
 
-/* An input that is there has exactly this shape. */
+/* Fails if an input that is not left out has another shape. */
 static itg_status need_shape(const itg_graph *g, itg_id node, int32_t slot, const char *what,
                              const itg_shape *expected, itg_error *err)
 {
@@ -117,7 +117,7 @@ static itg_status check_lengths(const itg_graph *g, itg_id node, const recurrent
     return ITG_OK;
 }
 
-/* [directions, batch, size], or [batch, directions, size] with layout 1. */
+/* Returns [directions, batch, size], or [batch, directions, size] with layout 1. */
 static itg_shape state_shape(const recurrent *r, bool batch_first)
 {
     return batch_first ? (itg_shape){.rank = 3, .dims = {r->batch, r->directions, r->size}}
@@ -169,7 +169,7 @@ itg_status itg_infer_recurrent(itg_graph *g, itg_id node, itg_error *err)
 
 /* ---- Attention ---- */
 
-/* [batch, heads, rows, elements] of a rank-3 input, which has the heads in its last dimension. */
+/* Splits the last dimension of a rank-3 input into heads: [batch, heads, rows, elements]. */
 static bool head_shape(const itg_shape *x, int64_t heads, itg_shape *out)
 {
     *out = *x;

@@ -1,7 +1,7 @@
 /* Shapes of elementwise operators. */
 #include "shape.h"
 
-/* Output dtype: booleans of a comparison; of Where's branches; else of the first operand. */
+/* Returns the output's dtype: bool for comparisons, else that of Where's branches or operand 0. */
 static itg_dtype result_dtype(const itg_graph *g, itg_id node)
 {
     switch (g->nodes[node].op) {
@@ -18,7 +18,7 @@ static itg_dtype result_dtype(const itg_graph *g, itg_id node)
     }
 }
 
-/* What the operands are to be: booleans, integers... NULL: their dtype is one that fits. */
+/* Returns what the operands must be ("bool", "integers"...); NULL if dtype fits. */
 static const char *wrong_dtype(const itg_node *n, itg_dtype dtype)
 {
     switch (n->op) {
@@ -50,7 +50,7 @@ static itg_status check_dtype(const itg_graph *g, itg_id node, itg_error *err)
                          itg_dtype_name(dtype), wanted);
 }
 
-/* Operands of one dtype, but for Where's condition and Pow's exponent. */
+/* Checks that the operands have one dtype, except Where's condition and Pow's exponent. */
 static itg_status check_operand_dtypes(const itg_graph *g, itg_id node, itg_error *err)
 {
     const itg_node *n = &g->nodes[node];
@@ -99,7 +99,7 @@ itg_status itg_infer_prelu(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &x, err);
 }
 
-/* Whether a bound is the same number in float32. */
+/* Whether float32 holds the bound exactly, or it is a bound that no code exceeds. */
 static bool is_kept(const itg_graph *g, itg_id node, int32_t slot)
 {
     if (!itg_has_input(g, node, slot)) return true;
@@ -123,7 +123,7 @@ itg_status itg_infer_clip(itg_graph *g, itg_id node, itg_error *err)
     if (!is_kept(g, node, 1) || !is_kept(g, node, 2))
         return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
                              "its bounds are integers beyond 2^24, which float32 does not hold");
-    g->nodes[node].attrs.min = max < min ? max : min; /* the maximum wins, as ONNX defines it */
+    g->nodes[node].attrs.min = max < min ? max : min; /* ONNX: the maximum wins */
     g->nodes[node].attrs.max = max;
     itg_graph_drop_inputs(g, node, 1);
     return itg_infer_same(g, node, err);
@@ -135,7 +135,7 @@ itg_status itg_infer_cast(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, g->nodes[node].attrs.to, &shape, err);
 }
 
-/* One scale, or one for each element along the axis. */
+/* Infers QuantizeLinear and DequantizeLinear with one scale, or one per element of an axis. */
 itg_status itg_infer_quantize(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_node *n = &g->nodes[node];
@@ -163,7 +163,7 @@ itg_status itg_infer_quantize(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, dtype, &shape, err);
 }
 
-/* Becomes a Cast to the type of its second input, which it drops. */
+/* Makes the node a Cast to the type of its second input, which it drops. */
 itg_status itg_infer_cast_like(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_node *n = &g->nodes[node];
@@ -174,7 +174,7 @@ itg_status itg_infer_cast_like(itg_graph *g, itg_id node, itg_error *err)
     return itg_infer_cast(g, node, err);
 }
 
-/* Tests of one operand. */
+/* Infers IsNaN and IsInf. */
 itg_status itg_infer_test(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_shape shape = *itg_input_shape(g, node, 0);
@@ -188,7 +188,7 @@ itg_status itg_infer_not(itg_graph *g, itg_id node, itg_error *err)
     return status == ITG_OK ? itg_infer_same(g, node, err) : status;
 }
 
-/* Inference only: a training_mode that is set would make the output random. */
+/* Infers Dropout in inference. Training would make the output random and is refused. */
 itg_status itg_infer_dropout(itg_graph *g, itg_id node, itg_error *err)
 {
     if (itg_has_input(g, node, 2)) {

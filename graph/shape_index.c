@@ -10,7 +10,7 @@ static itg_status fail_shapes(const itg_graph *g, itg_id node, itg_error *err)
                          itg_has_input(g, node, 2) ? ", or its updates do not fit them" : "");
 }
 
-/* Indices, and of Scatter* the updates. */
+/* Checks the dtypes of the indices and, for Scatter*, of the updates. */
 static itg_status check_types(const itg_graph *g, itg_id node, itg_error *err)
 {
     const itg_dtype dtype = itg_input_dtype(g, node, 1);
@@ -24,7 +24,7 @@ static itg_status check_types(const itg_graph *g, itg_id node, itg_error *err)
     return ITG_OK;
 }
 
-/* GatherElements: as the indices. ScatterElements: as the input; updates as the indices. */
+/* GatherElements: the indices' shape. ScatterElements: the input's; updates have the indices'. */
 itg_status itg_infer_elements(itg_graph *g, itg_id node, itg_error *err)
 {
     const bool scatters = g->nodes[node].op == ITG_OP_SCATTER_ELEMENTS;
@@ -44,8 +44,8 @@ itg_status itg_infer_elements(itg_graph *g, itg_id node, itg_error *err)
                             : status;
 }
 
-/* The shape that rows of indices choose: theirs without its last dimension, then what a row leaves
- * of x. */
+/* Computes the shape that rows of indices select: the indices' shape without its last dimension,
+ * then the dimensions of x that a row does not index. */
 static bool rows_shape(const itg_shape *x, const itg_shape *indices, int64_t batch_dims,
                        itg_shape *out)
 {
@@ -95,7 +95,7 @@ itg_status itg_infer_eye_like(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, a->to, &x, err);
 }
 
-/* An input of one integer. */
+/* Checks that an input is one integer. */
 static itg_status check_index(const itg_graph *g, itg_id node, int32_t slot, const char *what,
                               itg_error *err)
 {

@@ -2,7 +2,7 @@
 #include "base/einsum.h"
 #include "shape.h"
 
-/* Gemm's C must broadcast to [m,n] without changing it. */
+/* Whether Gemm's C broadcasts to its output without enlarging it. */
 static bool fits_output(const itg_shape *c, const itg_shape *y)
 {
     itg_shape both;
@@ -33,7 +33,7 @@ itg_status itg_infer_gemm(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
 
-/* numpy: rank 1 becomes a row (left) or a column (right), and that dimension goes away again. */
+/* As numpy: operands of rank 1 become a row (left) or a column (right); the result drops it. */
 itg_status itg_infer_matmul(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_shape a = *itg_input_shape(g, node, 0), b = *itg_input_shape(g, node, 1), y;
@@ -61,7 +61,7 @@ itg_status itg_infer_matmul(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
 
-/* Operands of one type, then the equation, which is a constant. */
+/* Infers an Einsum: operands of one type, then the equation, which is a constant. */
 itg_status itg_infer_einsum(itg_graph *g, itg_id node, itg_error *err)
 {
     const itg_node *n = &g->nodes[node];

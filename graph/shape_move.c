@@ -1,9 +1,9 @@
-/* Shapes of operators that only rearrange: Reshape and its kin, Transpose, Expand; and of those
- * that make shapes. Reshape and Expand lose their target to the output's shape: inferring them
- * again checks that it still fits. */
+/* Shapes of operators that rearrange elements (Reshape and its like, Transpose, Expand) and of
+ * operators that make shapes. Once inferred, the target of Reshape and Expand is only in the
+ * output's shape; a second inference checks it. */
 #include "shape.h"
 
-/* The shape that an earlier inference left at output 0; false: none. */
+/* Returns the shape that an earlier inference left at output 0; false: there is none. */
 static bool kept_shape(const itg_graph *g, itg_id node, itg_shape *out)
 {
     int64_t elements = 0;
@@ -13,7 +13,7 @@ static bool kept_shape(const itg_graph *g, itg_id node, itg_shape *out)
     return out->rank >= 0 && itg_shape_elements(out, &elements);
 }
 
-/* Puts the input's dims for 0, and the rest for one -1. */
+/* Replaces each 0 of a target by the input's dimension, and a -1 by what remains. */
 static itg_status fill_target(const itg_graph *g, itg_id node, const itg_shape *x, itg_shape *y,
                               itg_error *err)
 {
@@ -188,7 +188,7 @@ itg_status itg_infer_expand(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
 
-/* Opset 15 takes a part, its ends clamped as a slice's are. */
+/* Opset 15 selects a part of the shape; its ends are clamped as a slice's. */
 itg_status itg_infer_shape(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_attrs *a = &g->nodes[node].attrs;

@@ -45,8 +45,8 @@ bool itg_is_old_softmax(const itg_graph *g, itg_id node)
            n->opset < 13;
 }
 
-/* Before opset 13 everything from `axis` on is one row. Where only one of those dimensions is not 1
- * this is today's Softmax along it; the rest is rewritten by pass_softmax.c. */
+/* Before opset 13 a row is everything from `axis` on. If at most one of those dimensions is not 1,
+ * this equals today's Softmax along that dimension; pass_softmax.c rewrites the others. */
 itg_status itg_infer_softmax(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_node *n = &g->nodes[node];
@@ -107,6 +107,11 @@ itg_status itg_infer_batch_normalization(itg_graph *g, itg_id node, itg_error *e
         if (n->outputs[i] != ITG_NONE && itg_graph_use_count(g, n->outputs[i]) > 0)
             return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its training output '%s' is used",
                                  g->values[n->outputs[i]].name);
+    if (n->attrs.training_mode && !g->values[n->inputs[0]].data)
+        return itg_node_fail(
+            g, node, err, ITG_UNSUPPORTED,
+            "its training_mode is 1: it normalizes by the statistics of a batch, "
+            "which a network does only while it is trained; export it for inference");
     g->nodes[node].output_count = 1;
     return itg_infer_same(g, node, err);
 }

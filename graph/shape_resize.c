@@ -1,4 +1,4 @@
-/* The extents of Resize: constant inputs X, roi, scales, sizes, of all axes or of those listed. */
+/* The extents of Resize: constant inputs X, roi, scales, sizes, for all axes or the listed ones. */
 #include <math.h>
 #include "expand.h"
 
@@ -14,7 +14,7 @@ static double number_at(const itg_value *v, int64_t i)
     return (double)itg_load(v->dtype, v->data, i);
 }
 
-/* count 0: the input is left out, or empty. */
+/* Reads a constant list; count 0: the input is left out or empty. */
 static itg_status read_numbers(const itg_graph *g, itg_id node, int32_t slot, const char *what,
                                numbers *out, itg_error *err)
 {
@@ -43,7 +43,7 @@ static itg_status check_count(const itg_graph *g, itg_id node, const char *what,
                          (int)expected);
 }
 
-/* The region's ends follow its beginnings. */
+/* Sets the regions. roi lists all begins before all ends. */
 static void set_regions(const itg_attrs *a, const numbers *roi, itg_resize_axis *axes)
 {
     for (int32_t i = 0; i < roi->count / 2; ++i) {
@@ -52,7 +52,7 @@ static void set_regions(const itg_attrs *a, const numbers *roi, itg_resize_axis 
     }
 }
 
-/* float32 as in ONNX's own shape inference. */
+/* Computes extents from scales, in float32 as ONNX's own shape inference. */
 static itg_status set_scales(const itg_graph *g, itg_id node, const numbers *scales,
                              itg_resize_axis *axes, itg_error *err)
 {
@@ -114,7 +114,7 @@ itg_status itg_resize_axes(const itg_graph *g, itg_id node, itg_resize_axis *out
     return status == ITG_OK ? set_sizes(g, node, &sizes, out, err) : status;
 }
 
-/* Without axes: all. Axes keep the order in which scales and sizes list them. */
+/* Resolves the axes (without a list: all), in the order in which scales and sizes list them. */
 static itg_status resolve_axes(itg_graph *g, itg_id node, int32_t rank, itg_error *err)
 {
     itg_attrs *a = &g->nodes[node].attrs;

@@ -1,8 +1,8 @@
-/* Shapes of operators that take tensors apart and put them together. Slice, Split and Pad lose
- * their extents to the outputs' shapes: inferring them again checks that they still fit. */
+/* Shapes of operators that cut and join tensors. Once inferred, the extents of Slice, Split and Pad
+ * are only in the outputs' shapes; a second inference checks them. */
 #include "shape.h"
 
-#define MAX_STEP ((int64_t)1 << 32) /* beyond any dimension: longer steps mean the same */
+#define MAX_STEP ((int64_t)1 << 32) /* exceeds every dimension, as all longer steps do */
 
 itg_status itg_infer_concat(itg_graph *g, itg_id node, itg_error *err)
 {
@@ -33,8 +33,8 @@ itg_status itg_infer_concat(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
 
-/* Size of part i: stated, or left by an earlier inference, or an equal share (opset 18: the last
- * may be smaller). */
+/* Returns the size of part i: the stated one, the one that an earlier inference left, or an equal
+ * share (since opset 18 the last may be smaller). */
 static int64_t split_size(const itg_graph *g, itg_id node, const itg_ints *sizes, int32_t i)
 {
     const itg_node *n = &g->nodes[node];
@@ -76,8 +76,7 @@ itg_status itg_infer_split(itg_graph *g, itg_id node, itg_error *err)
     return status;
 }
 
-/* One axis of a slice, as numpy clamps it; *start comes out resolved. Returns the number of
- * elements. */
+/* Clamps one axis of a slice as numpy does and resolves *start. Returns the number of elements. */
 static int64_t slice_axis(int64_t dim, int64_t *start, int64_t end, int64_t step)
 {
     int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1, from = *start;
@@ -123,7 +122,7 @@ static itg_status read_slice(itg_graph *g, itg_id node, const itg_shape *x, itg_
     return ITG_OK;
 }
 
-/* Attributes and output shape as an earlier inference left them: every element taken must exist. */
+/* Checks a Slice that was inferred before: every element that it selects must exist. */
 static itg_status check_slice(const itg_graph *g, itg_id node, const itg_shape *x, itg_shape *y,
                               itg_error *err)
 {
@@ -201,7 +200,7 @@ itg_status itg_infer_gather(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
 
-/* Begin and end of every dimension from the constant inputs pads and axes. */
+/* Reads the pads in front of and behind every dimension from the constant inputs pads and axes. */
 static itg_status read_pads(itg_graph *g, itg_id node, int32_t rank, int64_t *end, itg_error *err)
 {
     itg_attrs *a = &g->nodes[node].attrs;

@@ -1,5 +1,5 @@
-/* Shapes that depend on what tensors hold: those inputs must be constants. They stay inputs, so
- * that inferring again gives the same. */
+/* Shapes that depend on the elements of inputs, which must be constants. These inputs stay, so that
+ * a second inference gives the same result. */
 #include "base/element.h"
 #include "shape.h"
 
@@ -15,7 +15,7 @@ static itg_status need_constant(const itg_graph *g, itg_id node, int32_t slot, c
                          what, v->name);
 }
 
-/* A constant of one element, as a tensor. */
+/* Reads a constant of one element. */
 static itg_status need_number(const itg_graph *g, itg_id node, int32_t slot, const char *what,
                               itg_tensor *out, itg_error *err)
 {
@@ -27,7 +27,7 @@ static itg_status need_number(const itg_graph *g, itg_id node, int32_t slot, con
     return itg_node_fail(g, node, err, ITG_BAD_FILE, "its %s is not one number", what);
 }
 
-/* A constant size: a whole number of 0 to ITG_MAX_ELEMENTS. */
+/* Reads a constant size from 0 to ITG_MAX_ELEMENTS. */
 static itg_status need_size(const itg_graph *g, itg_id node, int32_t slot, const char *what,
                             int64_t *out, itg_error *err)
 {
@@ -46,7 +46,7 @@ static itg_status need_size(const itg_graph *g, itg_id node, int32_t slot, const
 
 /* ---- Range ---- */
 
-/* Numbers from start to before limit; -1: no number, or too many. */
+/* Returns how many numbers lie from start to before limit; -1: delta is 0, or too many. */
 static int64_t count_whole(int64_t start, int64_t limit, int64_t delta)
 {
     if (delta == 0) return -1;
@@ -165,7 +165,7 @@ itg_status itg_infer_non_zero(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, ITG_S64, &y, err);
 }
 
-/* Resolves an axis; the preset ITG_MAX_RANK stays: the input is flattened. */
+/* Resolves an axis. The preset ITG_MAX_RANK means that the input is flattened. */
 static itg_status resolve_flat_axis(itg_graph *g, itg_id node, itg_error *err)
 {
     int64_t *axis = &g->nodes[node].attrs.axis;
@@ -173,7 +173,7 @@ static itg_status resolve_flat_axis(itg_graph *g, itg_id node, itg_error *err)
     return itg_resolve_axis(g, node, itg_input_rank(g, node), axis, err);
 }
 
-/* The output has `count` slices. */
+/* Sets an output with `count` slices of the input. */
 static itg_status set_slices(itg_graph *g, itg_id node, int64_t count, itg_error *err)
 {
     const int64_t axis = g->nodes[node].attrs.axis;

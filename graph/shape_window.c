@@ -1,6 +1,6 @@
-/* Shapes of sliding windows: Conv, MaxPool, AveragePool, and the global pools. Resolves auto_pad
- * and absent kernels. A 1-D window is a 2-D one of height 1; its tensors keep rank 3. A 3-D window
- * is a 2-D and a 1-D one. */
+/* Shapes of sliding windows: Conv, MaxPool, AveragePool and the global pools. Resolves auto_pad and
+ * absent kernels. A 1-D window is a 2-D one of height 1 whose tensors keep rank 3. A 3-D window is
+ * a 2-D window and a 1-D one. */
 #include <string.h>
 #include "shape.h"
 
@@ -8,7 +8,7 @@
     ((int64_t)1 << 30) /* of kernel, stride, dilation and pads: products fit int64                 \
                         */
 
-/* Dimension `i` (0: height, 1: width) of the image, 1 where a 1-D window has no height. */
+/* Returns dimension i (0: height, 1: width) of the image; a 1-D window has height 1. */
 static int64_t image_dim(const itg_shape *x, int64_t spatial_rank, int i)
 {
     if (spatial_rank == 1) return i == 0 ? 1 : x->dims[2];
@@ -37,8 +37,8 @@ static int64_t window_extent(const itg_attrs *a, int i)
     return (a->kernel[i] - 1) * a->dilation[i] + 1;
 }
 
-/* ONNX: SAME gives ceil(in / stride) outputs; the odd element goes to the end (UPPER) or the
- * beginning (LOWER). */
+/* Resolves auto_pad. ONNX: SAME gives ceil(in / stride) outputs; the odd element goes to the end
+ * (UPPER) or the beginning (LOWER). */
 static void resolve_auto_pad(itg_attrs *a, const itg_shape *x)
 {
     if (a->auto_pad == ITG_PAD_EXPLICIT) return;
@@ -52,12 +52,12 @@ static void resolve_auto_pad(itg_attrs *a, const itg_shape *x)
         a->pad[i] = a->auto_pad == ITG_PAD_SAME_LOWER ? total - total / 2 : total / 2;
         a->pad[2 + i] = total - a->pad[i];
     }
-    if (a->auto_pad != ITG_PAD_VALID) a->ceil_mode = false; /* the count is stated already */
+    if (a->auto_pad != ITG_PAD_VALID) a->ceil_mode = false; /* the count is known */
     a->auto_pad = ITG_PAD_EXPLICIT;
 }
 
-/* Windows along dimension i. Rounding up, the last window must start inside the input or its
- * leading padding. */
+/* Returns the number of windows along dimension i. With ceil_mode the last window must start inside
+ * the input or its leading padding. */
 static int64_t window_count(const itg_attrs *a, int64_t in, int i)
 {
     int64_t room = in + a->pad[i] + a->pad[2 + i] - window_extent(a, i);
@@ -67,7 +67,7 @@ static int64_t window_count(const itg_attrs *a, int64_t in, int i)
     return count;
 }
 
-/* Resolves the window's pads; y: the shape that it reads, and becomes that of the results. */
+/* Resolves the window's pads. y: the shape of its input, which becomes that of its output. */
 static itg_status slide(const itg_graph *g, itg_id node, itg_attrs *a, itg_shape *y, itg_error *err)
 {
     const itg_shape x = *y;
@@ -101,7 +101,7 @@ static itg_status set_window_output(itg_graph *g, itg_id node, int64_t channels,
     return status;
 }
 
-/* Rank 3 or 4; sets spatial_rank. */
+/* Checks for rank 3 or 4 and sets spatial_rank. */
 static itg_status check_image(itg_graph *g, itg_id node, itg_error *err)
 {
     const itg_shape *x = itg_input_shape(g, node, 0);
@@ -118,7 +118,7 @@ static itg_status check_image(itg_graph *g, itg_id node, itg_error *err)
     return ITG_OK;
 }
 
-/* The weights' spatial dims are the kernel; a stated kernel must agree. */
+/* Takes the kernel from the weights' spatial dimensions; a stated kernel must agree. */
 static itg_status take_kernel(itg_graph *g, itg_id node, const itg_shape *w, itg_error *err)
 {
     itg_attrs *a = &g->nodes[node].attrs;
@@ -133,7 +133,6 @@ static itg_status take_kernel(itg_graph *g, itg_id node, const itg_shape *w, itg
     return ITG_OK;
 }
 
-/* Ranks, groups and the bias. */
 static itg_status check_weights(const itg_graph *g, itg_id node, itg_error *err)
 {
     itg_shape x = *itg_input_shape(g, node, 0), w = *itg_input_shape(g, node, 1);
@@ -166,8 +165,8 @@ itg_status itg_infer_conv(itg_graph *g, itg_id node, itg_error *err)
 
 /* ---- ConvTranspose ---- */
 
-/* Extent along dimension i, and its pads: of a stated shape half of what is too much on each side,
- * as auto_pad says where the odd one goes; else what the pads leave. */
+/* Returns the extent along dimension i and sets its pads. With a stated extent, or SAME, the excess
+ * is split between both sides, the odd element as auto_pad says. */
 static int64_t transposed_extent(itg_attrs *a, int64_t in, int i)
 {
     int64_t full = a->stride[i] * (in - 1) + a->output_padding[i] + window_extent(a, i);
@@ -180,7 +179,7 @@ static int64_t transposed_extent(itg_attrs *a, int64_t in, int i)
     return out;
 }
 
-/* Weights [C, M/group, ...]. */
+/* Checks weights [C, M/group, ...] and the output's attributes. */
 static itg_status check_transposed(itg_graph *g, itg_id node, itg_error *err)
 {
     const itg_shape *x = itg_input_shape(g, node, 0), *w = itg_input_shape(g, node, 1);

@@ -1,6 +1,6 @@
 #include "graph/sharing.h"
 
-/* Parts along an axis are runs of bytes where nothing lies before the axis. */
+/* Whether a part along an axis is one run of bytes: only dimensions of 1 stand before the axis. */
 static bool is_outermost(const itg_shape *whole, int64_t axis)
 {
     if (axis < 0 || axis >= whole->rank) return false;
@@ -9,7 +9,7 @@ static bool is_outermost(const itg_shape *whole, int64_t axis)
     return true;
 }
 
-/* One run of bytes: beyond the first axis that has more than one element left, all is taken. */
+/* Whether a slice is one run of bytes: it takes all of every axis behind its first longer one. */
 static bool slice_is_run(const itg_attrs *attrs, const itg_shape *x, const itg_shape *y,
                          int64_t *shift)
 {
@@ -34,7 +34,7 @@ static bool slice_is_run(const itg_attrs *attrs, const itg_shape *x, const itg_s
     return true;
 }
 
-/* Axes of more than one element stay in order. */
+/* Whether axes of more than one element stay in order. */
 static bool keeps_order(const itg_attrs *attrs, const itg_shape *x)
 {
     int64_t last = -1;
@@ -68,7 +68,7 @@ itg_sharing itg_op_sharing(itg_op op, const itg_attrs *attrs, const itg_shape *x
     case ITG_OP_DIV:
     case ITG_OP_PRELU:
         return ITG_SHARING_ELEMENTS;
-    default: /* Min and Max of many operands read some after the first result is written */
+    default: /* Min and Max of many operands read some after writing the first result */
         return itg_op_is(op, ITG_IS_UNIVARIATE) ? ITG_SHARING_ELEMENTS : ITG_SHARING_NONE;
     }
 }

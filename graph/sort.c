@@ -1,5 +1,5 @@
-/* Liveness and topological order. Kahn's algorithm with a heap of node ids, so that an order that
- * is already topological is kept. The graph is changed only when nothing can fail any more. */
+/* Liveness and topological order. Kahn's algorithm with a heap of node ids keeps an order that is
+ * already topological. The graph changes only when nothing can fail any more. */
 #include "internal.h"
 #include <string.h>
 
@@ -58,7 +58,7 @@ static bool allocate(sorter *s, itg_arena *arena)
     return s->live && s->named && s->missing && s->first && s->consumers && s->heap && s->order;
 }
 
-/* Walks back from the graph outputs; `heap` serves as the stack (each node is pushed once). */
+/* Marks what the graph outputs depend on. `heap` serves as the stack; each node is pushed once. */
 static void mark_live(sorter *s)
 {
     const itg_graph *g = s->g;
@@ -111,7 +111,7 @@ static itg_status check_defined(const sorter *s, itg_error *err)
     return ITG_OK;
 }
 
-/* Consumer lists by counting; missing[] = inputs that come from live nodes. */
+/* Lists the consumers of each value; missing[] counts inputs that come from live nodes. */
 static void list_consumers(sorter *s)
 {
     const itg_graph *g = s->g;
@@ -161,7 +161,7 @@ static itg_status check_placed(const sorter *s, itg_error *err)
     return ITG_OK;
 }
 
-/* What the counts of reads must be: a pass that writes inputs by itself would go unnoticed. */
+/* Checks the counts of reads, which a pass breaks if it writes inputs directly. */
 static itg_status check_reads(const itg_graph *g, itg_arena *arena, itg_error *err)
 {
     int32_t *reads = itg_arena_array(arena, (size_t)g->value_count + 1, sizeof *reads);

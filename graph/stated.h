@@ -3,8 +3,8 @@
 #define ITG_GRAPH_STATED_H
 #include "graph/graph.h"
 
-/* A DequantizeLinear of constants whose result becomes a constant: the result gets the range that
- * its codes have. Call it before the node is evaluated. */
+/* Gives the result of a DequantizeLinear of constants the range of its codes. Call it before the
+ * node is evaluated. */
 itg_status itg_state_weights(itg_graph *g, itg_id node, itg_error *err);
 
 #endif

@@ -1,7 +1,7 @@
-/* Checks what later layers rely on in a prepared graph. */
+/* Checks the properties of a prepared graph that later layers rely on. */
 #include "internal.h"
 
-/* The others also move, compare or count integers. */
+/* Whether an operator computes on floats only. Others also move, compare or count integers. */
 static bool needs_floats(itg_op op)
 {
     return !itg_op_is(op, ITG_TAKES_INTEGERS | ITG_IS_MOVE);

@@ -10,7 +10,7 @@ const itg_node *itg_made_by(const itg_graph *g, itg_id value, itg_op op);
 bool itg_is_scalar(const itg_graph *g, itg_id value, double *out);
 /* Whether the node's second operand is a scalar; NULL: false. */
 bool itg_has_scalar(const itg_graph *g, const itg_node *node, double *out);
-/* Numbers that exporters write in float32 and compute in different ways. */
+/* Whether a number equals `wanted` within the rounding of exporters to float32. */
 bool itg_is_about(double value, double wanted);
 /* Makes the node a function of x alone and returns it. */
 itg_node *itg_become_function(itg_graph *g, itg_id node, itg_op op, itg_id x);

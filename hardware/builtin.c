@@ -1,4 +1,4 @@
-/* Targets by name: those of hardware/targets, embedded when the library was built; else a file. */
+/* Finds targets by name: those of hardware/targets, which the build embeds, or a file. */
 #include "keys.h"
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #define HAS(set, form) (((set) >> (form)) & 1u)
 
-/* Codes of a storage type have 8, 16 or 32 bits. */
+/* Bits of a storage type: 8, 16 or 32. */
 static int32_t storage_bits(itg_dtype storage)
 {
     return (int32_t)itg_dtype_size(storage) * 8;
@@ -15,7 +15,7 @@ static bool is_signed(itg_dtype storage)
     return itg_dtype_min(storage) < 0;
 }
 
-/* "expected ...", at the member `key` if the file states it, else at the object. */
+/* Fails with "expected ..." at the member `key` if the file states it, else at the object. */
 static ITG_PRINTF(5, 6) itg_status
     expected(const itg_json *json, const itg_json_value *object, const char *key, itg_error *err,
              const char *format, ...)
@@ -93,7 +93,7 @@ static itg_status check_weights(const itg_json *json, const itg_json_value *v,
     return ITG_OK;
 }
 
-/* Keys that must be there for some arithmetic. */
+/* Checks for keys that the arithmetic requires. */
 static itg_status check_present(const itg_json *json, const itg_json_value *v,
                                 const itg_hw_spec *spec, itg_error *err)
 {

@@ -1,9 +1,9 @@
 /* The cost of an annotated graph, from shapes and quantizers only.
  *
- * cycles: Conv, Gemm, MatMul take MACs / macs_per_cycle of the spec that matches, and where their
- * sums are split join_cycles for each part of each output; every other node takes the larger of its
- * first input's and its first output's elements, by the same rate. Fused activations
- * take nothing. */
+ * cycles: Conv, Gemm, MatMul take MACs / macs_per_cycle of the matching spec; if their sums are
+ * split, also join_cycles for each part of each output. Any other node takes the larger of its
+ * first input's and its first output's elements, at the same rate. Fused activations take
+ * nothing. */
 #include "base/packed.h"
 #include "keys.h"
 
@@ -29,7 +29,7 @@ static const itg_encoding *encoding_of(const itg_annotated *a, const itg_edge *e
     return &a->values[edge->value].encodings[edge->encoding];
 }
 
-/* Bits of what a slot reads; float counts 32. */
+/* Width of the slot's operand; float counts 32. */
 static int32_t bits_at(const itg_annotated *a, itg_id node, int32_t slot)
 {
     const itg_edge *edge = itg_annotated_edge(a, node, slot);
@@ -56,7 +56,7 @@ int64_t itg_hardware_macs(const itg_graph *g, itg_id node)
     return mul_saturated(elements_of(g, n->outputs[0]), terms);
 }
 
-/* Dtypes that look like the encodings which the node writes; 0: only float. */
+/* Dtypes that match the encodings that the node writes; 0: only float. */
 static uint32_t output_hint(const itg_hardware *hw, const itg_annotated *a, itg_id value)
 {
     uint32_t mask = 0;
@@ -71,8 +71,8 @@ static uint32_t output_hint(const itg_hardware *hw, const itg_annotated *a, itg_
     return mask;
 }
 
-/* How an integer node runs; NULL: as no spec says. Operands past the second are as the first
- * (Concat). */
+/* Returns the spec by which an integer node runs; NULL: none matches. Operands after the second are
+ * like the first (Concat). */
 static const itg_hw_spec *spec_of(const itg_hardware *hw, const itg_annotated *a, itg_id node)
 {
     const itg_graph *g = a->graph;
@@ -87,7 +87,7 @@ static const itg_hw_spec *spec_of(const itg_hardware *hw, const itg_annotated *a
     return itg_hardware_match(hw, n->op, bits, count, weight_bits, hint);
 }
 
-/* MACs, bit operations and cycles of one node; fused activations have none. */
+/* MACs, bit operations and cycles of one node, without fused activations. */
 static itg_node_cost work_of(const itg_hardware *hw, const itg_annotated *a, itg_id n)
 {
     const itg_graph *g = a->graph;
@@ -132,7 +132,7 @@ static int64_t requant_bytes(const itg_requant *r)
     return bytes;
 }
 
-/* Where the parts end, and how far each is shifted. */
+/* Bytes of the ends of the parts and of their shifts. */
 static int64_t split_bytes(const itg_sum_split *split)
 {
     int64_t bytes = 4 * (int64_t)split->part_count;
@@ -164,8 +164,7 @@ static int64_t constant_bytes(const itg_annotated *a)
     return bytes;
 }
 
-/* A constant that an integer node's note holds in its own form: biases, a normalization's
- * parameters. */
+/* Whether an integer node's note holds the constant: biases, parameters of a normalization. */
 static bool is_noted(const itg_annotated *a, const itg_edge *edge)
 {
     const itg_slot_role role = itg_hardware_slot_role(a->graph, edge->node, edge->slot);
@@ -173,8 +172,8 @@ static bool is_noted(const itg_annotated *a, const itg_edge *edge)
     return (role == ITG_SLOT_BIAS && form != ITG_FORM_FLOAT) || form == ITG_FORM_LAYER_NORM;
 }
 
-/* Each encoding of each constant once. A MAC's bias is counted with its node; a float node's bias
- * is a parameter, not a weight. */
+/* Adds each encoding of each constant once. A MAC's bias is counted with its node; a float node's
+ * bias is a parameter, not a weight. */
 static itg_status add_parameters(const itg_annotated *a, const size_t *first, itg_arena *scratch,
                                  itg_cost *cost)
 {
@@ -223,8 +222,7 @@ itg_node_cost itg_cost_of_node(const itg_hardware *hw, const itg_annotated *a, i
 
 /* ---- all ---- */
 
-/* Encodings of all values in one row: value v has numbers first[v]..first[v+1]-1. NULL: no
- * memory. */
+/* Numbers the encodings of all values: value v has first[v]..first[v+1]-1. NULL: no memory. */
 static size_t *number_encodings(const itg_annotated *a, itg_arena *scratch)
 {
     size_t values = (size_t)a->graph->value_count;

@@ -1,4 +1,4 @@
-/* The dtypes that an edge may have: those that producer and consumer both support. */
+/* The dtypes of an edge: those that both producer and consumer support. */
 #include "keys.h"
 
 static uint32_t all_dtypes(const itg_hardware *hw)
@@ -6,7 +6,7 @@ static uint32_t all_dtypes(const itg_hardware *hw)
     return hw->dtype_count >= 32 ? UINT32_MAX : (1u << hw->dtype_count) - 1;
 }
 
-/* What the consumer reads at this slot. */
+/* The dtypes that the consumer reads at this slot. */
 static uint32_t consumer_dtypes(const itg_hardware *hw, const itg_graph *g, itg_id node,
                                 itg_slot_role role)
 {
@@ -25,7 +25,7 @@ itg_id itg_hw_host_of(const itg_graph *g, const itg_id *fused, itg_id node)
     return before != ITG_NONE && fused[before] == node ? before : node;
 }
 
-/* What the value's producer writes. A float producer's value is quantized into whatever is read. */
+/* The dtypes that the value's producer writes. A float value is quantized to any dtype. */
 static uint32_t producer_dtypes(const itg_hardware *hw, const itg_graph *g, const bool *topology,
                                 const itg_id *fused, itg_id value)
 {

@@ -1,5 +1,4 @@
-/* Which arithmetic an operator may name. An operator without a row has no integer arithmetic: it is
- * a float island or nothing. */
+/* The arithmetic that an operator may name. An operator without a row has none for integers. */
 #include "keys.h"
 #include <stdio.h>
 
@@ -11,7 +10,7 @@
 #define KEEP (1u << ITG_FORM_KEEP)
 #define LUT (1u << ITG_FORM_LUT)
 
-/* The first class that the operator is of decides. */
+/* The first class that contains the operator decides. */
 static const struct {
     int classes;
     uint32_t forms;
@@ -46,8 +45,8 @@ uint32_t itg_hw_legal_forms(itg_op op)
     return 0;
 }
 
-/* A clamp can be fused where the operator ends in a requantization; moved or looked-up codes have
- * none. One clamp is not fused into another: patterns have two nodes. */
+/* A clamp can be fused if the producer ends in a requantization; moved or looked-up codes do not. A
+ * clamp is not fused into another, because patterns have two nodes. */
 bool itg_hw_can_fuse_into(itg_op producer, itg_op activation)
 {
     return itg_op_is(activation, ITG_IS_CLAMP) && !itg_op_is(producer, ITG_IS_CLAMP) &&

@@ -3,6 +3,6 @@
 #define ITG_HW_GLOB_H
 #include <stdbool.h>
 
-/* Whether the whole text is as the pattern says: * is any text, ? any character. */
+/* Whether the pattern matches the whole text: * matches any text, ? any character. */
 bool itg_hw_glob(const char *pattern, const char *text);
 #endif

@@ -1,4 +1,4 @@
-/* The table of keys. docs/adding-a-target.md says the same in prose; a test compares the two. */
+/* The table of keys. docs/adding-a-target.md describes them too; a test compares the two. */
 #include "keys.h"
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #define REQUANT(x) (1u << ITG_REQUANT_##x)
 #define COUNT(list) ((int32_t)(sizeof(list) / sizeof *(list)))
 
-/* Enumerations are written as int, ranges as two neighbouring int32_t. */
+/* An enumeration is stored as int, a range as two adjacent int32_t. */
 _Static_assert(sizeof(itg_form) == sizeof(int) && sizeof(itg_rounding) == sizeof(int) &&
                    sizeof(itg_overflow) == sizeof(int) && sizeof(itg_dtype) == sizeof(int) &&
                    sizeof(itg_requant_form) == sizeof(int),
@@ -96,7 +96,7 @@ static const itg_hw_key requant_keys[] = {
 };
 #undef OWNER
 
-/* Fills the spec that it stands in. */
+/* Fills the enclosing spec. */
 #define OWNER itg_hw_spec
 static const itg_hw_key accumulator_keys[] = {
     {"bits", ITG_HW_INT, ITG_HW_REQUIRED, AT(acc.bits), .min = 8, .max = 64, .preset = 32,

@@ -42,7 +42,7 @@ typedef struct itg_hw_choice {
 typedef enum itg_hw_need {
     ITG_HW_OPTIONAL, /* absent: `preset` */
     ITG_HW_REQUIRED,
-    ITG_HW_DERIVED /* absent: follows from other keys; `preset` stands for "not stated" */
+    ITG_HW_DERIVED /* absent: follows from other keys; `preset` means "not stated" */
 } itg_hw_need;
 
 struct itg_hw_object;
@@ -55,7 +55,7 @@ typedef struct itg_hw_key {
     int64_t preset;
     const itg_hw_choice *choices; /* ends with a NULL name */
     const struct itg_hw_object *object;
-    uint32_t only; /* bit v: the key has a meaning where the object's selector is v; 0: always */
+    uint32_t only; /* bit v: the key is allowed if the selector's value is v; 0: always */
     const char *help;
 } itg_hw_key;
 
@@ -92,7 +92,7 @@ bool itg_hw_can_fuse_into(itg_op producer,
 const char *itg_hw_form_names(uint32_t forms, char *buffer, size_t size);
 
 /* ---- structure of nodes (match.c) ---- */
-/* Whether the spec is for such nodes: with weights or without. */
+/* Whether the spec applies to the node: both have weights, or neither has. */
 bool itg_hw_spec_fits(const itg_hw_spec *spec, const itg_graph *g, itg_id node);
 /* The dtypes of outputs; for tied forms the dtypes of inputs. */
 uint32_t itg_hw_spec_outputs(const itg_hw_spec *spec);

@@ -1,6 +1,6 @@
-/* JSON text -> description, by the table in keys.c. An object is read in three steps: no unknown
- * keys; presets into every field; then the stated keys in the table's order (names are defined
- * before they are used). */
+/* Parses JSON into a description, by the table in keys.c. An object is read in three steps: it
+ * checks for unknown keys, presets every field, and reads the stated keys in the table's order
+ * (names are defined before they are used). */
 #include "keys.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static itg_status read_text(loader *l, slot s)
     return ITG_OK;
 }
 
-/* One of the key's choices, into `count` neighbouring fields. */
+/* Reads one of the key's choices into `count` adjacent fields. */
 static itg_status read_choice(loader *l, slot s, size_t count)
 {
     const char *name;
@@ -129,7 +129,7 @@ static itg_status read_requant_index(loader *l, slot s)
     return bad(l, s.v, "a name in the top-level 'requantize'; got '%s'", name);
 }
 
-/* dtypes and requantizations: each member under its own name, of 1 to 31 bytes. */
+/* Reads dtypes or requantizations: each member has a name of 1 to 31 bytes. */
 static itg_status read_map(loader *l, slot s)
 {
     const bool dtypes = s.key->kind == ITG_HW_DTYPE_MAP;
@@ -218,7 +218,7 @@ static itg_status read_operator(loader *l, const itg_hw_object *object, const it
     return read_specs(l, (slot){itg_hw_find_key(object, "specs"), v, op->specs});
 }
 
-/* The entry holds for every univariate operator that has none of its own. */
+/* Reads the entry for every univariate operator without an entry of its own. */
 static itg_status read_univariate(loader *l, slot s, const itg_json_value *member)
 {
     itg_status status = ITG_OK;
@@ -319,7 +319,7 @@ static itg_status read_value(loader *l, slot s)
     }
 }
 
-/* Fields of kinds that are not here are zero in a zeroed struct, as their preset is. */
+/* Fields of other kinds have the preset zero, which a zeroed struct holds. */
 static void apply_presets(const itg_hw_object *object, void *out)
 {
     for (int32_t i = 0; i < object->key_count; i++) {
@@ -360,8 +360,7 @@ static itg_status check_keys(const loader *l, const itg_hw_object *object, const
     return status;
 }
 
-/* A key that the object's arithmetic or form does not use is refused: it would say something that
- * is not done. */
+/* Refuses a key that has no effect with the object's arithmetic or form. */
 static itg_status check_selected(const loader *l, const itg_hw_object *object,
                                  const itg_json_value *v, const void *out)
 {
@@ -407,8 +406,8 @@ itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source
     itg_status status = itg_json_parse(text, bytes, source, &json, err);
     if (status != ITG_OK) goto cleanup;
     hw = calloc(1, sizeof *hw);
-    /* Reprinted: the same description has the same hash, whatever its white space, and out of a
-     * strategy file too. */
+    /* The text is reprinted, so that a description has the same hash with other white space and
+     * within a strategy file. */
     itg_strbuf canonical = {0};
     itg_json_print(itg_json_root(json), &canonical);
     if (!hw || !itg_strbuf_ok(&canonical) || !canonical.text) {

@@ -62,7 +62,7 @@ int32_t itg_hardware_dtype_for(const itg_hardware *hw, uint32_t mask, int32_t bi
     return -1;
 }
 
-/* Linear but for the text that the last star has swallowed: no pattern makes it exponential. */
+/* Only the last star needs to be tried again, so no pattern takes exponential time. */
 bool itg_hw_glob(const char *pattern, const char *text)
 {
     const char *star = NULL, *resume = NULL;

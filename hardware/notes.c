@@ -1,5 +1,5 @@
-/* Parts of a description that have no effect. They are no errors: a pattern may be meant for
- * another network. */
+/* Lists the parts of a description that have no effect. They are not errors: a pattern may be meant
+ * for another network. */
 #include "keys.h"
 
 static bool has_weights(const itg_graph *g, itg_id node)
@@ -31,7 +31,7 @@ static void note_overrides(const itg_hardware *hw, const itg_graph *g, itg_strbu
     }
 }
 
-/* The sums of weights are taken apart until they fit. */
+/* Notes that a saturating accumulator never saturates, because sums are split until they fit. */
 static void note_split(const itg_hardware *hw, itg_strbuf *out)
 {
     for (int op = 0; op < ITG_OP_COUNT; op++)
@@ -61,7 +61,7 @@ static void note_dtypes(const itg_hardware *hw, itg_strbuf *out)
             const itg_hw_spec *spec = &hw->ops[op].specs[i];
             read |= spec->input_mask;
             weights |= spec->weight_mask;
-            /* what keeps its input's codes writes them only where somebody else wrote them */
+            /* KEEP writes codes of its input, so it adds no dtype */
             if (spec->form != ITG_FORM_KEEP) results |= spec->output_mask;
         }
     written |= results;

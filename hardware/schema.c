@@ -1,6 +1,6 @@
-/* The table of keys as a JSON Schema (draft 2020-12). What depends on other keys (only with some
- * arithmetic, names that must be defined) stands in the descriptions: load.c and check.c refuse
- * it. */
+/* Writes the table of keys as a JSON Schema (draft 2020-12). Rules that depend on other keys (keys
+ * for some arithmetic only, names that must be defined) are in the descriptions; load.c and check.c
+ * enforce them. */
 #include "keys.h"
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static bool has_arithmetic(itg_op op)
     return itg_hw_legal_forms(op) != 0;
 }
 
-/* The operators that `wanted` accepts, as a list of strings behind `comma`. */
+/* Writes the operators that `wanted` accepts as a list of strings; `comma` precedes the first. */
 static void write_ops(bool (*wanted)(itg_op), const char *comma, itg_strbuf *out)
 {
     for (int op = 0; op < ITG_OP_COUNT; op++) {
@@ -36,9 +36,9 @@ static void write_choices(const itg_hw_choice *choices, itg_strbuf *out)
         itg_strbuf_format(out, "%s\"%s\"", c == choices ? "" : ", ", c->name);
 }
 
-/* The schema of each kind of value. Marks stand for what the key says: @m, @M the least and the
- * greatest number, @o the members of its object, @c its choices; and for operators: @f those that
- * fuse, @r the clamps, @a those with integer arithmetic. */
+/* The schema of each kind of value. Marks are replaced by data of the key: @m, @M the minimum and
+ * the maximum, @o the members of its object, @c its choices; and for operators: @f those that fuse,
+ * @r the clamps, @a those with integer arithmetic. */
 static const char *const schemas[ITG_HW_KIND_COUNT] = {
     [ITG_HW_FORMAT] = "\"const\": @m",
     [ITG_HW_BOOL] = "\"type\": \"boolean\"",
@@ -119,7 +119,7 @@ static void write_value(const itg_hw_key *key, itg_strbuf *out)
     write_default(key, out);
 }
 
-/* "only with a, b": the selector's values beside which the key has a meaning. */
+/* Writes the selector's values with which the key is allowed: " Only with a, b". */
 static void write_only(const itg_hw_object *object, const itg_hw_key *key, itg_strbuf *text)
 {
     if (key->only == 0) return;
@@ -147,7 +147,7 @@ static void write_key(const itg_hw_object *object, const itg_hw_key *key, itg_st
     itg_strbuf_add(out, "}");
 }
 
-/* The members of an object's schema, without the braces around them. */
+/* Writes the members of an object's schema without the braces. */
 static void write_object(const itg_hw_object *object, itg_strbuf *out)
 {
     itg_strbuf_add(out, "\"type\": \"object\", \"additionalProperties\": false, \"required\": [");
@@ -185,6 +185,6 @@ itg_status itg_hardware_schema_text(char **out, itg_error *err)
         itg_strbuf_deinit(&text);
         return itg_fail(err, ITG_NO_MEMORY, "out of memory");
     }
-    *out = text.text; /* the builder's memory is malloc's */
+    *out = text.text; /* was allocated by malloc */
     return ITG_OK;
 }

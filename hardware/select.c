@@ -4,8 +4,8 @@
 
 /* ---- one node ---- */
 
-/* Why a node cannot be an integer node; NULL: it can. Every reason is a constant, or made in the
- * arena by the caller. */
+/* The check_* functions return why a node cannot be an integer node, as a constant text; NULL: it
+ * can. */
 
 static const char *check_mac(const itg_graph *g, const itg_hw_op *op, itg_id node)
 {
@@ -34,14 +34,13 @@ static const char *check_mac(const itg_graph *g, const itg_hw_op *op, itg_id nod
     return NULL;
 }
 
-/* Indices are integers as they are, whatever the codes that they choose from. */
+/* Whether a slot holds indices, which are integers whatever codes they select. */
 static bool is_index(const itg_graph *g, const itg_node *n, int32_t slot)
 {
     return n->op == ITG_OP_GATHER && slot == 1 && g->values[n->inputs[slot]].dtype != ITG_F32;
 }
 
-/* Activations among the inputs, or the indices of a Gather: at least one is computed; Concat may
- * have constants, others one. */
+/* Checks the activations, or the indices of a Gather. At least one must be computed. */
 static const char *check_operands(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
@@ -116,8 +115,8 @@ bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id no
 
 /* ---- fusion ---- */
 
-/* Every spec that the node may get ends in a requantization, so whatever the bits are it has a
- * clamp to give. */
+/* Whether every spec that the node may run by ends in a requantization, and so in a clamp, whatever
+ * the bits are. */
 static bool ends_in_clamp(const itg_hardware *hw, const itg_graph *g, itg_id node)
 {
     const itg_hw_op *op = &hw->ops[g->nodes[node].op];
@@ -130,9 +129,9 @@ static bool ends_in_clamp(const itg_hardware *hw, const itg_graph *g, itg_id nod
     return any;
 }
 
-/* The quantized node that takes this Relu or Clip into its clamp; ITG_NONE. topology is final for
- * nodes before it. Hosts are never Relu or Clip themselves (itg_hw_can_fuse_into), so chains do not
- * nest. */
+/* Returns the quantized node into whose clamp this Relu or Clip is fused, or ITG_NONE. topology
+ * must be final for earlier nodes. Hosts are never Relu or Clip (itg_hw_can_fuse_into), so fusions
+ * do not nest. */
 static itg_id fusion_host(const itg_hardware *hw, const itg_graph *g, const bool *topology,
                           itg_id node)
 {
@@ -176,7 +175,7 @@ static bool follows_float(const itg_graph *g, const bool *topology, itg_id node)
 
 static const char no_memory[] = "no memory for the reason";
 
-/* Why the node is float; NULL: quantized. */
+/* Returns why the node is float; NULL: it is quantized. */
 static const char *float_reason(const itg_hardware *hw, const itg_graph *g, itg_id node,
                                 itg_arena *arena, const bool *topology, const itg_hw_override *o)
 {
@@ -190,8 +189,7 @@ static const char *float_reason(const itg_hardware *hw, const itg_graph *g, itg_
     return NULL;
 }
 
-/* All nodes are judged, also behind the first that is refused: `check` shows each with its
- * reason. */
+/* Judges all nodes, even after a refusal, so that `check` can show each reason. */
 itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg_arena *arena,
                                  bool *topology, const char **reasons, itg_error *err)
 {

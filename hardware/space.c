@@ -1,8 +1,7 @@
-/* The choice space: edges, the groups they form, the widths of each group.
+/* The choice space: edges, their groups, and the widths of each group.
  *
- * Invariant: a group's dtype mask is the intersection of what both ends of all its edges offer,
- * narrowed to the dtypes that have a width in the group's range. Groups are numbered by their first
- * edge. */
+ * Invariant: a group's dtype mask holds the dtypes that both ends of all its edges support, limited
+ * to those with a width in the group's range. Groups are numbered by their first edge. */
 #include "keys.h"
 
 typedef struct builder {
@@ -17,7 +16,7 @@ typedef struct builder {
     int32_t *parent;     /* [edge_count]: union-find; the smallest edge of a set is its root */
     uint32_t *edge_mask; /* [edge_count] */
     bool *has_choice;    /* [edge_count] */
-    bool *is_stated;     /* [group_count]: somebody stated its range of widths */
+    bool *is_stated;     /* [group_count]: an option or override states its range of widths */
 } builder;
 
 #define ARRAY(arena, pointer, count)                                                               \
@@ -85,8 +84,8 @@ static bool reads_weight(const builder *b, int32_t e)
            itg_hardware_slot_role(b->g, edge->node, edge->slot) == ITG_SLOT_WEIGHT;
 }
 
-/* Adds the edge's constant to its group unless the group counts it already; counted[value]: 1 + the
- * last group that did. */
+/* Adds the edge's constant to its group, once. counted[value]: 1 + the last group that counted
+ * it. */
 static void count_constant(const builder *b, itg_choice_group *group, int32_t group_index,
                            itg_id value, int32_t *counted)
 {
@@ -144,7 +143,7 @@ static void narrow(itg_bits_range *range, int32_t min, int32_t max)
     if (max < range->max) range->max = max;
 }
 
-/* Narrows by an option if it is stated. */
+/* Narrows by an option if it is stated; false: it is not. */
 static bool apply_option(itg_bits_range *range, itg_bits_range option)
 {
     if (option.min == 0 && option.max == 0) return false;
@@ -152,7 +151,7 @@ static bool apply_option(itg_bits_range *range, itg_bits_range option)
     return true;
 }
 
-/* Overrides of the nodes that read the group's edges. */
+/* Narrows by the overrides of the nodes that read the group's edges; false: none states widths. */
 static bool apply_overrides(const builder *b, const itg_choice_group *group, itg_bits_range *range)
 {
     bool any = false;
@@ -169,7 +168,7 @@ static bool apply_overrides(const builder *b, const itg_choice_group *group, itg
 }
 
 /* Precedence: overrides; then weight, input and output; then activation. The hardware's output_bits
- * always hold. */
+ * always apply. */
 static itg_bits_range range_of(const builder *b, const itg_choice_group *group, bool *stated)
 {
     const itg_space_options *o = &b->options;
@@ -205,7 +204,7 @@ static itg_status fail_group(const builder *b, const itg_choice_group *group, it
         is_output ? g->values[edge->value].name : g->nodes[edge->node].name, tied, b->hw->name);
 }
 
-/* Dtypes of the mask that have a width in the range. */
+/* Limits the mask to dtypes that have a width in the range. */
 static uint32_t dtypes_within(const itg_hardware *hw, uint32_t mask, itg_bits_range range)
 {
     for (int32_t i = 0; i < hw->dtype_count; i++)
@@ -240,9 +239,9 @@ static itg_status list_widths(builder *b, itg_error *err)
     return ITG_OK;
 }
 
-/* ---- classes of dtypes that operators keep apart ---- */
+/* ---- classes of dtypes for which operators have separate specs ---- */
 
-/* Dtypes that the edge at a slot may have; 0: no choice there. */
+/* The dtypes of the edge at a slot; 0: its bits cannot be chosen. */
 static uint32_t mask_at(const builder *b, itg_id node, int32_t slot)
 {
     for (int32_t e = b->first[node]; e < b->first[node + 1]; e++)
@@ -257,8 +256,8 @@ static bool reads(const itg_hw_spec *spec, uint32_t left, uint32_t right, bool r
     return (spec->input_mask & left) && (right == 0 || (second & right));
 }
 
-/* Whether for every choice of operands' dtypes the first spec that reads them writes all dtypes
- * that are read of the output. */
+/* Whether, for every choice of operand dtypes, the first spec that reads them writes all dtypes
+ * that readers of the output may have. */
 static bool takes_every_choice(const builder *b, itg_id node, const uint32_t *read)
 {
     const itg_node *n = &b->g->nodes[node];
@@ -285,8 +284,8 @@ static bool takes_every_choice(const builder *b, itg_id node, const uint32_t *re
     return true;
 }
 
-/* Holds the activations that nobody stated, and these nodes' weights, to the classes of each such
- * node's first spec. */
+/* For each node where this fails, restricts activations whose range nobody stated, and the node's
+ * weights, to the dtypes of the node's first spec. */
 static itg_status separate_classes(builder *b, itg_error *err)
 {
     const itg_graph *g = b->g;
@@ -296,13 +295,13 @@ static itg_status separate_classes(builder *b, itg_error *err)
         if (b->space->edge_group[e] >= 0)
             read[b->space->edges[e].value] |= b->space->groups[b->space->edge_group[e]].dtype_mask;
     for (itg_id n = 0; n < g->node_count; n++) {
-        /* Tied forms have one group on both sides: nothing to keep apart. */
+        /* Tied forms have one group for inputs and outputs. */
         if (!b->topology[n] || itg_hw_host_of(g, b->fused, n) != n ||
             any_form(b, n, ITG_FORM_KEEP) || takes_every_choice(b, n, read))
             continue;
         const itg_hw_spec *spec = b->hw->ops[g->nodes[n].op].specs;
         while (!itg_hw_spec_fits(spec, g, n))
-            spec++; /* the node is quantized: one fits */
+            spec++; /* the node is quantized, so one fits */
         kept |= spec->input_mask | itg_hw_spec_outputs(spec);
         for (int32_t e = b->first[n]; e < b->first[n + 1]; e++) {
             int32_t group = b->space->edge_group[e];

@@ -1,5 +1,4 @@
-/* Edges that must have one quantizer: a union-find in which the smallest edge of a set is its
- * root. */
+/* Edges that must have the same quantizer: a union-find whose roots are the smallest edges. */
 #include "hardware.h"
 
 int32_t itg_tie_root(int32_t *parent, int32_t edge)
@@ -21,7 +20,7 @@ static void tie(int32_t *parent, int32_t a, int32_t b)
         parent[a] = b;
 }
 
-/* The first input edge of a node that takes part; -1: none. */
+/* Returns the first input edge of a node that may be tied; -1: none. */
 static int32_t anchor_of(const itg_ties *t, itg_id node)
 {
     for (int32_t e = t->first[node]; e < t->first[node + 1]; e++)
@@ -29,7 +28,7 @@ static int32_t anchor_of(const itg_ties *t, itg_id node)
     return -1;
 }
 
-/* An edge that reads what a node of form KEEP makes has that node's quantizer. */
+/* Ties an edge to the producer of its value if that has form KEEP. */
 static void tie_to_producer(const itg_ties *t, itg_id value, int32_t edge, int32_t *parent)
 {
     itg_id producer = t->g->values[value].producer;

@@ -54,7 +54,7 @@ AMX static void end(void)
 
 enum { HALF = 16, C_STRIDE = ITG_TILE_COLUMNS * 4, B_STRIDE = 64 };
 
-/* Sums 0 1 / 2 3, rows 4 5, columns 6 7. */
+/* Sums by 2 x 2 registers: sums 0 1 / 2 3, rows 4 5, columns 6 7. */
 AMX static void tile_2x2(const itg_accel_tile *t)
 {
     const int64_t a_stride = t->a_stride, b_stride = B_STRIDE, c_stride = C_STRIDE;
@@ -156,7 +156,7 @@ AMX static int64_t peak(int64_t rounds)
     return rounds * 4 * HALF * HALF * ITG_STEP_DEPTH;
 }
 
-/* The processor has it, and the system lets this process use its registers. */
+/* Whether the processor has AMX and the system permits its use. */
 static bool usable(void)
 {
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18, TILE_BIT = 24, INT8_BIT = 25 };

@@ -94,7 +94,7 @@ AVX512_INLINE clamps clamps_of(const itg_lanes *l)
                     _mm512_set1_epi16((int16_t)l->e.zero_point)};
 }
 
-/* (v * multiplier + addend) >> 31, of v as double_channels() wants it */
+/* (v * multiplier + addend) >> 31, with v as prepared by double_channels(). */
 AVX512_INLINE __m512i doubled(const channels *c, __m512i v)
 {
     const __m512i high =
@@ -115,7 +115,7 @@ AVX512_INLINE __m512i shifted(const channels *c, __m512i v)
     return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
 }
 
-/* Sixteen codes, zero point included (not of RATIO), before the clamp. */
+/* Sixteen codes before the clamp, including the zero point unless RATIO. */
 AVX512_INLINE __m512i codes(const channels *c, __m512i sum, form f)
 {
     const __m512i v = _mm512_add_epi32(sum, c->bias);

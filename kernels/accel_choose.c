@@ -1,5 +1,5 @@
-/* Selects the kernel set. The result of a set's test is kept for the life of the process; two
- * threads may test at the same time and find the same result. */
+/* Selects the kernel set. The result of a set's test is kept for the life of the process. Two
+ * threads may run the test at the same time; both find the same result. */
 #include "kernels/accel_parts.h"
 #include <stdatomic.h>
 #include <stdlib.h>

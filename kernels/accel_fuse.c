@@ -1,18 +1,19 @@
-/* Fewer operations a code. The constant part of a rounding is added to what is rounded, and floors
- * of floors are one: with s1 and s2 the shifts, m the multiplier, z the zero point,
+/* Fuses the roundings of an epilogue into fewer operations. The constant part of a rounding is
+ * added to the value that is rounded, and two floors become one. With shifts s1 and s2, multiplier
+ * m and zero point z:
  *
  *   ((((v*m + h1) >> s1) + h2 + rest) >> s2) + z
  *       = (((v*m + addend) >> s1) + rest) >> s2,   addend = h1 + ((h2 + (z << s2)) << s1)
  *
- * where `rest` is what rounding half away takes from negative values. It may look at v instead of
- * the first quotient: their signs differ only where v < 0 gives 0, and then both give z, as
- * 0 <= h2 - 1 < 2^s2. */
+ * where `rest` is the part of rounding half away that is subtracted from negative values. It may
+ * depend on the sign of v instead of that of the first quotient: the signs differ only where v < 0
+ * gives 0, and then the result is z either way, because 0 <= h2 - 1 < 2^s2. */
 #include "kernels/accel_parts.h"
 #include "kernels/rounding.h"
 
 static const int64_t PRODUCT_LIMIT = (int64_t)1 << 62;
 
-/* The addend of one channel; false: a value might leave its lane. bound: of |v * m|. */
+/* Computes the addend of one channel. bound: of |v * m|. False: a value might not fit its lane. */
 static bool addend_of(const itg_lanes *l, int64_t c, int64_t bound, int64_t *out)
 {
     const int32_t s1 = l->shift[1][c], s2 = l->shift[2] ? l->shift[2][c] : 0;
@@ -23,11 +24,11 @@ static bool addend_of(const itg_lanes *l, int64_t c, int64_t bound, int64_t *out
     const int64_t size = second < 0 ? -second : second;
     if (size > (PRODUCT_LIMIT >> s1) / 2) return false;
     *out = ITG_ROUND_CONSTANT(l->rounding[1], half1) + second * ((int64_t)1 << s1);
-    /* The quotient of the sum, less one for the sign, is a lane's. */
+    /* The quotient of the sum, with the sign's part, must fit a lane. */
     return half1 <= PRODUCT_LIMIT / 4 && (bound >> s1) + 1 + size < INT32_MAX;
 }
 
-/* Do the roundings have a constant part, and a rest by sign alone? */
+/* Whether the roundings have a constant part and a rest that depends only on the sign. */
 static bool roundings_fuse(const itg_lanes *l)
 {
     const itg_rounding first = l->rounding[1], last = l->rounding[2];

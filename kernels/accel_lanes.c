@@ -1,7 +1,7 @@
 /* Epilogues as lanes. The stages of all channels are brought to one pattern (left shift, right
  * shift, multiplication with a right shift, right shift), so that a vector runs the same operations
- * for all its channels; a channel without a stage has the identity there. If that is impossible, or
- * a value might not fit its lane, the epilogue stays GENERIC, which is exact for every value. */
+ * for all its channels. A channel without a stage has the identity there. Where that is impossible,
+ * or a value might not fit its lane, the epilogue stays GENERIC, which is exact for every value. */
 #include "kernels/accel_parts.h"
 #include "kernels/clones.h"
 #include "kernels/int_parts.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const uint64_t WIDE_LIMIT = (uint64_t)1 << 62;
-static const int64_t FLOAT_LIMIT = (int64_t)1 << 22; /* as ITG_NO_FRACTION_F32 */
+static const int64_t FLOAT_LIMIT = (int64_t)1 << 22; /* as ITG_NO_FRACTION_F32 requires */
 
 /* ---- one channel on the pattern ---- */
 typedef struct pattern {
@@ -17,19 +17,19 @@ typedef struct pattern {
     itg_rounding rounding[3]; /* where shift > 0 */
 } pattern;
 
-/* Slots: 0 right shift, 1 multiplication, 2 right shift. */
+/* Assigns the stages to slots: 0 right shift, 1 multiplication, 2 right shift. */
 static bool set_pattern(const itg_requant *r, pattern *out)
 {
     memset(out, 0, sizeof *out);
     if (r->is_f32) return false;
     out->multiplier = 1;
-    int next = 0; /* the first slot that is free */
+    int next = 0; /* the first free slot */
     for (int32_t i = 0; i < r->stage_count; i++) {
         const itg_requant_stage *stage = &r->stage[i];
         int slot = stage->multiplier != 1 ? 1 : next == 1 ? 2 : next;
         if (slot < next || slot > 2 || stage->multiplier <= 0 || stage->multiplier > INT32_MAX)
             return false;
-        if (stage->shift < 0) { /* exact; before everything, or folded into the multiplier */
+        if (stage->shift < 0) { /* exact: comes first, or is folded into the multiplier */
             int64_t m = stage->multiplier;
             if (m == 1 && i == 0 && stage->shift >= -30) {
                 out->left = -stage->shift;
@@ -47,7 +47,7 @@ static bool set_pattern(const itg_requant *r, pattern *out)
     return true;
 }
 
-/* |v| <= *bound before a right shift whose value is held below `limit`; after it. */
+/* Whether a right shift of |v| <= *bound stays below `limit`; *bound becomes that of the result. */
 static bool shift_fits(uint64_t *bound, int32_t shift, uint64_t limit)
 {
     uint64_t half = ITG_ROUND_HALF((uint64_t)1, shift);
@@ -56,7 +56,7 @@ static bool shift_fits(uint64_t *bound, int32_t shift, uint64_t limit)
     return true;
 }
 
-/* Do all values of |sum| <= bound stay in their lanes? *product: at least every |product|. */
+/* Whether all values of |sum| <= bound fit their lanes. *product is raised to every |product|. */
 static bool pattern_fits(const pattern *p, uint64_t bound, bool wide, uint64_t *product)
 {
     const uint64_t lane = wide ? WIDE_LIMIT : INT32_MAX;
@@ -82,7 +82,7 @@ static int32_t *array_of(itg_arena *arena, int64_t channels)
     return itg_arena_array(arena, (size_t)(channels + ITG_MAX_COLUMNS), sizeof(int32_t));
 }
 
-/* False: some channel does not fit, or stages round differently. */
+/* Fills the stages of all channels. False: a channel does not fit, or stages round differently. */
 static bool fill_stages(itg_lanes *lanes, const arrays *to, int64_t channels, int64_t bound,
                         bool wide, uint64_t *product)
 {
@@ -113,7 +113,7 @@ static const int32_t *unless_all(const int32_t *v, int64_t n, int32_t identity)
     return NULL;
 }
 
-/* False: no memory. */
+/* Fills the constants of a shift. False: no memory. */
 static bool init_shift(itg_lanes *lanes, int stage, int64_t channels, itg_arena *arena)
 {
     const size_t n = (size_t)(channels + ITG_MAX_COLUMNS);
@@ -241,7 +241,7 @@ ITG_INLINE void shift_row(int64_t *restrict v, int64_t n, const int64_t *restric
         v[j] = itg_round_shift_by(v[j], by[j], half[j], keep[j], rounding);
 }
 
-/* A loop for each rounding, which is a constant there. */
+/* Each rounding has its own loop, in which it is a constant. */
 ITG_INLINE void shift_lanes(int64_t *v, int64_t n, const itg_lanes *l, int stage, int64_t c)
 {
     const int64_t *by = l->by[stage] + c, *half = l->half[stage] + c, *keep = l->keep[stage] + c;
@@ -266,7 +266,7 @@ ITG_INLINE void left_row(int64_t *restrict v, int64_t n, const int32_t *restrict
         v[j] *= (int64_t)1 << left[j];
 }
 
-/* Narrow lanes: both factors fit 32 bits, which makes the product a single instruction. */
+/* Multiplies. In narrow lanes both factors fit 32 bits, so a product is a single instruction. */
 ITG_INLINE void multiply_row(int64_t *restrict v, int64_t n, const int32_t *restrict m, bool wide)
 {
     if (wide)

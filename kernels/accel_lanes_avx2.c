@@ -1,7 +1,7 @@
-/* Sums of 32 bits to codes of a byte by AVX2, for the forms that targets use: ratios and doubling
- * multiplications. Eight channels a vector, 32 codes at once: 32 columns of a row, or 16 columns of
- * two rows. accel_fuse.c says why the fused constants give the codes that the stages define. The
- * rest is the portable lanes'. */
+/* Turns 32-bit sums into byte codes with AVX2, for the forms that targets use: ratios and doubling
+ * multiplications. Eight channels are a vector, and 32 codes are made at once: 32 columns of a row
+ * or 16 columns of two rows. accel_fuse.c explains why the fused constants give the codes that the
+ * stages define. The portable lanes do everything else. */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
@@ -14,10 +14,10 @@
 
 enum { LANES = 8, VECTORS = 4, WIDTH = LANES * VECTORS };
 
-/* Constants of eight channels. Doubled: u = v + 2^31 and 2m are unsigned, and modulo 2^64 is
- * 2 (v m + addend) = u 2m + 2 addend - 2^32 m, whose high half is the quotient by 2^31. The
- * rounding's rest of negative values is added to all; what is not negative, the highest bit of u,
- * gets the difference. */
+/* Constants of eight channels. Doubled: with unsigned u = v + 2^31 and 2m, modulo 2^64, 2 (v m +
+ * addend) = u 2m + 2 addend - 2^32 m, whose high half is the quotient by 2^31. The rounding term of
+ * negative values is added to all values; values that are not negative (highest bit of u) get the
+ * difference. */
 typedef int32_t lanes __attribute__((vector_size(32)));
 
 typedef struct channels {
@@ -71,7 +71,7 @@ AVX2_INLINE clamps clamps_of(const itg_lanes *l)
                     _mm256_set1_epi16((int16_t)l->e.zero_point), l->e.storage == ITG_S8};
 }
 
-/* Eight codes before the clamp; the zero point is included but of a ratio. */
+/* Eight codes before the clamp, including the zero point unless `ratio`. */
 AVX2_INLINE __m256i codes(const channels *c, const int32_t *acc, bool ratio)
 {
     const __m256i u = _mm256_add_epi32(load(acc), c->bias);
@@ -86,12 +86,12 @@ AVX2_INLINE __m256i codes(const channels *c, const int32_t *acc, bool ratio)
 
 AVX2_INLINE __m256i sixteen_bits(const clamps *c, __m256i v0, __m256i v1, bool ratio)
 {
-    __m256i v = _mm256_packs_epi32(v0, v1); /* saturated: the clamp sees the same */
+    __m256i v = _mm256_packs_epi32(v0, v1); /* saturates, as the clamp would */
     if (ratio) v = _mm256_adds_epi16(v, c->zero);
     return _mm256_min_epi16(_mm256_max_epi16(v, c->low), c->high);
 }
 
-/* The codes of four vectors in a row. */
+/* Packs four vectors of codes in order. */
 AVX2_INLINE __m256i bytes(const clamps *c, const __m256i v[VECTORS], bool ratio)
 {
     const __m256i low = sixteen_bits(c, v[0], v[1], ratio);
@@ -100,7 +100,7 @@ AVX2_INLINE __m256i bytes(const clamps *c, const __m256i v[VECTORS], bool ratio)
     return _mm256_permutevar8x32_epi32(q, _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0));
 }
 
-/* 17 to 32 columns. */
+/* Handles 17 to 32 columns. */
 AVX2_INLINE void columns32(const itg_lanes_args *a, int64_t column, bool ratio)
 {
     const int64_t left = a->columns - column < WIDTH ? a->columns - column : WIDTH;
@@ -121,7 +121,7 @@ AVX2_INLINE void columns32(const itg_lanes_args *a, int64_t column, bool ratio)
     }
 }
 
-/* Up to 16 columns, two rows at once; the last row may be computed twice. */
+/* Handles up to 16 columns, two rows at once; the last row may be computed twice. */
 AVX2_INLINE void columns16(const itg_lanes_args *a, int64_t column, bool ratio)
 {
     enum { HALF = WIDTH / 2 };

@@ -1,5 +1,5 @@
-/* Lanes by AVX-512: sixteen channels at a time, their constants in registers for all rows of a
- * tile. The roundings are those of rounding.h, on vectors. */
+/* Lanes by AVX-512: sixteen channels at a time, whose constants stay in registers for all rows of a
+ * tile. The roundings are those of rounding.h on vectors. */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
@@ -55,8 +55,8 @@ AVX512_INLINE __m512i round64(__m512i value, const shift64 *s, itg_rounding roun
     return (__m512i)(v >> s->by);
 }
 
-/* ---- sixteen channels. Loops take a copy of their own: what a pointer names, a store of codes
- * might change, and would be loaded again for every row ---- */
+/* ---- sixteen channels; loops copy the constants, because a store of codes might change what a
+ * pointer refers to, and the compiler would load it again for every row ---- */
 typedef struct channels {
     __mmask16 used;
     size_t size; /* of a code */
@@ -102,7 +102,7 @@ AVX512_INLINE void load_channels(channels *c, const itg_lanes_args *a, int64_t c
     c->float_high = _mm512_set1_ps(codes ? (float)l->high : l->e.float_hi);
 }
 
-/* Sixteen codes of a row; fewer only in the last columns (masked stores are slower). */
+/* Stores sixteen codes of a row. Only the last columns use masked stores, which are slower. */
 AVX512_INLINE void store(const channels *c, __m512i q, unsigned char *out)
 {
     const bool all = c->used == 0xffff;
@@ -157,8 +157,7 @@ AVX512_INLINE __m512i sum32(const channels *c, bool fits, const int32_t *acc)
     return _mm512_sra_epi32(_mm512_sll_epi32(v, c->fit), c->fit);
 }
 
-/* Which stages there are and how they round: constants where the loop below is compiled for
- * them. */
+/* Which stages there are and how they round. The loop below is compiled for constant plans. */
 typedef struct plan {
     bool left, first, product, last;
     itg_rounding rounding[3];

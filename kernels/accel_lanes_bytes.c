@@ -1,5 +1,5 @@
-/* Sums of 32 bits to codes of a byte by AVX-512: two vectors of sixteen at once, so that clamping
- * and narrowing are half the work. They are 32 columns of a row, or 16 columns of two rows. */
+/* Turns 32-bit sums into byte codes with AVX-512. Two vectors of sixteen are clamped and narrowed
+ * at once: 32 columns of a row or 16 columns of two rows. */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
@@ -8,14 +8,14 @@
 /* The codes of v0, then those of v1. */
 AVX512_INLINE __m256i bytes(const clamps *c, __m512i v0, __m512i v1, form f)
 {
-    __m512i v = _mm512_packs_epi32(v0, v1); /* saturated: the clamp sees the same */
+    __m512i v = _mm512_packs_epi32(v0, v1); /* saturates, as the clamp would */
     if (f.ratio) v = _mm512_adds_epi16(v, c->zero);
     v = _mm512_min_epi16(_mm512_max_epi16(v, c->low), c->high);
     const __m256i order = _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0);
     return _mm256_permutevar8x32_epi32(_mm512_cvtepi16_epi8(v), order);
 }
 
-/* 17 to 32 columns. */
+/* Handles 17 to 32 columns. */
 AVX512_INLINE void columns32(const itg_lanes_args *a, int64_t column, form f)
 {
     const int64_t rows = a->rows, step = a->out_stride, left = a->columns - column;
@@ -45,7 +45,7 @@ AVX512_INLINE void store16(unsigned char *out, __m128i q, __mmask16 used)
         _mm_mask_storeu_epi8(out, used, q);
 }
 
-/* Up to 16 columns, two rows at once; the last row may be computed twice. */
+/* Handles up to 16 columns, two rows at once; the last row may be computed twice. */
 AVX512_INLINE void columns16(const itg_lanes_args *a, int64_t column, form f)
 {
     const int64_t rows = a->rows, stride = a->acc_stride, left = a->columns - column;

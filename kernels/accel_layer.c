@@ -1,4 +1,4 @@
-/* Creates a layer: everything for running a problem that does not depend on samples. */
+/* Creates a layer: all data for running a problem that does not depend on samples. */
 #include "kernels/accel_parts.h"
 #include <string.h>
 
@@ -9,7 +9,7 @@ static int64_t *array_of(itg_arena *arena, int64_t n)
     return itg_arena_array(arena, (size_t)n, sizeof(int64_t));
 }
 
-/* As many output rows as keep their plane within BAND_BYTES; at least one. */
+/* Sets the band: as many output rows as keep its planes within BAND_BYTES; at least one. */
 static void set_band(itg_accel_layer *layer)
 {
     const itg_accel_shape *t = &layer->shape;
@@ -22,7 +22,7 @@ static void set_band(itg_accel_layer *layer)
     layer->plane = t->x_digits * itg_accel_plane_bytes(t, itg_accel_rows(&t->y, layer->band));
 }
 
-/* Where each step reads, from a row of the tile on. */
+/* Computes where each step reads, relative to a row of the tile. */
 static bool set_offsets(itg_accel_layer *layer, itg_arena *arena)
 {
     const itg_accel_shape *t = &layer->shape;

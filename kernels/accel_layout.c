@@ -22,7 +22,7 @@ TRANSPOSE(transpose16, uint16_t)
 TRANSPOSE(transpose32, uint32_t)
 TRANSPOSE(transpose64, uint64_t)
 
-/* n matrices [rows][columns]. */
+/* Transposes n matrices [rows][columns]. */
 static void transpose_all(itg_dtype dtype, int64_t n, int64_t rows, int64_t columns, const void *in,
                           void *out)
 {

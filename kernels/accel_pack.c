@@ -1,6 +1,6 @@
-/* Packed weights: int64 sums of (w - zero point), one a channel, then the digits:
- * [group][panel][digit][step][...], a step as accel_parts.h says, or what Winograd's tiles take.
- * Filling is zero. */
+/* Packed weights: the sum of (w - zero point) of each channel as int64, then the digits,
+ * [group][panel][digit][step][...] with steps as in accel_parts.h, or the weights of Winograd's
+ * tiles. Filling is zero. */
 #include "kernels/accel_parts.h"
 #include "kernels/int_parts.h"
 #include <string.h>
@@ -32,7 +32,7 @@ size_t itg_accel_packed_bytes(const itg_accel_kernels *kernels, const itg_accel_
     return all;
 }
 
-/* Where in a panel's digit the weights of one tap lie: value c of the run at place(run + c). */
+/* The position in a panel's digit of one tap's weights: value c of the run is at place(run + c). */
 typedef struct tap_place {
     int64_t base, run;
 } tap_place;
@@ -53,7 +53,7 @@ static int64_t offset_in_run(int64_t i)
                      depth % 4);
 }
 
-/* Weights of one filter and tap, `stride` apart from `first` on; returns their sum. */
+/* Packs the weights of one filter and tap, from `first` on `stride` apart; returns their sum. */
 static int64_t pack_tap(const itg_accel_shape *t, const itg_accel_problem *p, int64_t first,
                         int64_t stride, tap_place place, int8_t *column)
 {
@@ -73,7 +73,7 @@ static int64_t pack_tap(const itg_accel_shape *t, const itg_accel_problem *p, in
     return sum;
 }
 
-/* One filter k into its column of a panel; returns its sum. A column is 4 bytes wide. */
+/* Packs filter k into its column of a panel, 4 bytes wide; returns its sum. */
 static int64_t pack_filter(const itg_accel_shape *t, const itg_accel_problem *p, int64_t k,
                            int8_t *column)
 {
@@ -100,8 +100,8 @@ static void pack_bytes(const itg_accel_shape *t, const itg_accel_problem *p, int
     }
 }
 
-/* Bytes [quad][column][4] from out + n on become words [quad][2][column][2] from out on. What is
- * written lies before what is still to be read. */
+/* Turns bytes [quad][column][4] at out + n into words [quad][2][column][2] at out. Writes only what
+ * was read before. */
 static void widen(int8_t *out, int64_t n)
 {
     enum { QUAD = 4 * ITG_PANEL_COLUMNS };

@@ -32,13 +32,13 @@ enum {
 /* ---- shape (accel_shape.c): everything that follows from the problem alone ---- */
 typedef enum itg_accel_scheme {
     ITG_SCHEME_REFERENCE,
-    /* Planes are split into phases of the strides; row m of a tile is the pixel m of a plane, so
-     * pixels beyond a row's outputs are summed and left out. A step reads 64 bytes of a pixel, or
-     * of neighbours, at its offset. */
+    /* A plane is split by the phases of the strides. Row m of a tile is pixel m of a plane, so
+     * pixels beyond a row's outputs are summed too and then dropped. A step reads 64 bytes at its
+     * offset, from one pixel or adjacent ones. */
     ITG_SCHEME_DIRECT,
     /* A pixel's window is copied to one row of a buffer. */
     ITG_SCHEME_PATCHES,
-    ITG_SCHEME_DEPTHWISE, /* planes as DIRECT, one pixel holding every output channel's input */
+    ITG_SCHEME_DEPTHWISE, /* planes as in DIRECT; a pixel holds the input of every output channel */
     ITG_SCHEME_WINOGRAD   /* accel_winograd.c; no planes */
 } itg_accel_scheme;
 
@@ -56,9 +56,9 @@ typedef struct itg_accel_shape {
     itg_accel_axis y, x;
     bool folded;               /* 1x1: samples are further rows of one image */
     int64_t channels, filters; /* of a group */
-    int64_t pixel, pitch;      /* bytes of a plane's pixel, pixels of a plane's row */
-    int64_t shared;            /* right padding that is the next row's left padding */
-    int64_t run_taps, runs;    /* taps whose bytes lie in a row, and how often */
+    int64_t pixel, pitch;      /* bytes of a plane's pixel; pixels of a plane's row */
+    int64_t shared;            /* right padding shared with the next row's left padding */
+    int64_t run_taps, runs;    /* taps with contiguous bytes; the number of such runs */
     int64_t run_steps, steps;
     int64_t columns, panel_columns, panels; /* of a tile; panels of a group */
     int64_t panel_bytes;                    /* of one digit of the weights */
@@ -102,8 +102,8 @@ typedef struct itg_lanes {
     itg_rounding rounding[3];
     const float *ratio;
     int64_t low, high; /* of a code less its zero point */
-    bool bytes;        /* codes of 8 bits, lo and hi among them, and a zero point near */
-    /* Narrow STAGES to such codes, as accel_fuse.c defines; NULL: not so. */
+    bool bytes;        /* codes, lo and hi are of 8 bits, and the zero point is small */
+    /* Narrow STAGES to byte codes as accel_fuse.c defines them; NULL: not possible. */
     const int64_t *addend;
     bool doubling; /* shift[1] is 31 in all channels */
     bool tame;     /* RATIO: no |sum * ratio| reaches 2^30 */
@@ -117,7 +117,7 @@ typedef struct itg_lanes_args {
     int64_t acc_stride, rows, columns;
     const int32_t *bias32; /* of the first channel */
     const int64_t *bias64;
-    int32_t fit;        /* 32 (64) less the accumulator's bits where it wraps, else 0 */
+    int32_t fit;        /* 32 (64) minus the accumulator's bits if it wraps, else 0 */
     int64_t channel;    /* of column 0 */
     unsigned char *out; /* of row 0, column 0 */
     int64_t out_stride; /* elements */
@@ -156,7 +156,7 @@ typedef struct itg_byte_sum {
 } itg_byte_sum;
 
 /* ---- products of 16 bits (accel_madd.h) ---- */
-enum { ITG_PRODUCT_ROWS = 8 }; /* rows are read and written up to a multiple of that */
+enum { ITG_PRODUCT_ROWS = 8 }; /* rows are read and written up to a multiple of this */
 
 /* m[row][ITG_TILE_COLUMNS] = (adds ? m : 0) + sums of v[row][step][2] * u[step][column][2], modulo
  * 2^32. u is an array of panels. */
@@ -179,7 +179,7 @@ enum {
 typedef struct itg_winograd_input {
     const uint8_t *pixel[ITG_WINOGRAD_POSITIONS]; /* row by row */
     int64_t channels, rows;                       /* rows: of outputs, 2 or 4 */
-    bool flip;                                    /* codes are unsigned: less 128 */
+    bool flip;                                    /* codes are unsigned and get 128 subtracted */
     int16_t *v;
     int64_t stride;
 } itg_winograd_input;
@@ -213,7 +213,7 @@ typedef struct itg_accel_tile {
     int64_t steps, depth;  /* weights beyond this depth are zero */
     const int8_t *b;       /* the first panel */
     int64_t b_stride;      /* bytes between panels */
-    int64_t rows, panels;  /* rows above the number up to 32 may be read and written */
+    int64_t rows, panels;  /* rows up to 32 may be read and written */
     int32_t *c;            /* [ITG_TILE_ROWS][columns]: set, modulo 2^32 */
 } itg_accel_tile;
 
@@ -225,9 +225,9 @@ struct itg_accel_kernels {
     bool words; /* panels of tile() are words: [step][depth / 2][column][2], sign-extended */
     void (*tile)(const itg_accel_tile *t);
     void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_TILE_ROWS][64] */
-    const itg_winograd_kernels *winograd;       /* NULL: it would not pay */
+    const itg_winograd_kernels *winograd;       /* NULL: it is not faster */
     void (*lanes)(const itg_lanes_args *a);     /* not GENERIC */
-    bool (*sum_bytes)(const itg_byte_sum *s);   /* false: nothing done; NULL: none */
+    bool (*sum_bytes)(const itg_byte_sum *s);   /* false: does not support it; NULL: none */
     int64_t (*peak)(int64_t rounds);            /* NULL: none */
 };
 extern const itg_accel_kernels itg_accel_reference, itg_accel_portable;
@@ -239,8 +239,8 @@ void itg_winograd_input_avx512(const itg_winograd_input *a);
 void itg_winograd_output_avx512(const itg_winograd_output *a);
 void itg_lanes_avx2(const itg_lanes_args *a);
 void itg_lanes_avx512(const itg_lanes_args *a);
-/* Lanes of 32-bit sums that become bytes, 32 columns (or 16 of two rows) at once; false: not
- * these. */
+/* Writes 32-bit sums as byte codes, 32 columns (or 16 of two rows) at once. False: the lanes are
+ * not supported. */
 bool itg_lanes_bytes_avx512(const itg_lanes_args *a);
 bool itg_sum_bytes_vbmi(const itg_byte_sum *s);
 void itg_depthwise_vnni(const itg_accel_tile *t);

@@ -1,12 +1,11 @@
-/* Measures multiply-accumulates on registers without VNNI: vpmaddwd makes 32-bit sums of two
- * products, vpaddd adds them. */
+/* Measures multiply-accumulates on registers without VNNI: vpmaddwd sums pairs of products in 32
+ * bits, vpaddd adds them. */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
 enum { SUMS = 8 };
 
-/* Sum i in register i, temporaries in turn in 8..11; whatever 12 and 13 hold takes the same
- * time. */
+/* Sum i is register i; temporaries are 8..11. The content of 12 and 13 does not matter. */
 #define MULTIPLY(v, i, t)                                                                          \
     "vpmaddwd %%" v "13, %%" v "12, %%" v #t "\n"                                                  \
     "vpaddd %%" v #t ", %%" v #i ", %%" v #i "\n"

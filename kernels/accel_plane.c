@@ -1,5 +1,5 @@
-/* Planes: an image's band with its padding, as unsigned bytes, split by the phases of the strides;
- * and patches, rows of windows copied out of a plane. */
+/* Planes: a band of an image with its padding, as unsigned bytes, split by the phases of the
+ * strides. Patches: rows of windows, copied from a plane. */
 #include "kernels/accel_parts.h"
 #include "kernels/clones.h"
 #include <string.h>
@@ -25,7 +25,7 @@ static void high_bytes(const uint16_t *restrict in, int64_t n, uint8_t mask, uin
         out[i] = (uint8_t)(in[i] >> 8) ^ mask;
 }
 
-/* Digit of n codes. Adding the shift (128, 32768) flips the highest bit. */
+/* Writes one digit of n codes. Adding the shift (128, 32768) flips the highest bit. */
 static void digits(itg_dtype storage, int32_t digit, const void *in, int64_t n, uint8_t *out)
 {
     if (storage == ITG_U8)
@@ -46,7 +46,7 @@ typedef struct filler {
     size_t size;  /* of a code */
 } filler;
 
-/* Pixels [column, column + count) of a plane row lie `step` apart from x on. */
+/* Copies `count` pixels of a plane row, which lie `step` apart from x on. */
 static void copy_pixels(const filler *f, const unsigned char *line, int64_t x, int64_t count,
                         uint8_t *out)
 {
@@ -63,7 +63,7 @@ static void copy_pixels(const filler *f, const unsigned char *line, int64_t x, i
             digits(f->storage, f->digit, in, channels, out);
             continue;
         }
-        for (int64_t c = 0; c < channels; c++) { /* filters of one channel are neighbours */
+        for (int64_t c = 0; c < channels; c++) { /* filters of one channel are adjacent */
             uint8_t code;
             digits(f->storage, f->digit, in + (size_t)c * f->size, 1, &code);
             memset(out + c * copies, code, (size_t)copies);
@@ -71,7 +71,7 @@ static void copy_pixels(const filler *f, const unsigned char *line, int64_t x, i
     }
 }
 
-/* One row of a phase's plane; line NULL: padding. */
+/* Fills one row of a phase's plane; line NULL: padding. */
 static void fill_row(const filler *f, const unsigned char *line, int64_t phase, uint8_t *out)
 {
     const itg_accel_axis *x = &f->t->x;
@@ -86,7 +86,7 @@ static void fill_row(const filler *f, const unsigned char *line, int64_t phase, 
     memset(out + (first + count) * pixel, f->zero, (size_t)((pitch - first - count) * pixel));
 }
 
-/* `rows` rows of each phase, whose planes lie `distance` bytes apart. */
+/* Fills `rows` rows of each phase, whose planes lie `distance` bytes apart. */
 static void fill_digit(const filler *f, const unsigned char *x, int64_t height, int64_t first,
                        int64_t rows, int64_t distance, uint8_t *plane)
 {
@@ -119,8 +119,8 @@ void itg_accel_plane_fill(const itg_accel_layer *layer, const void *x, int64_t h
 
 /* ---- patches ---- */
 
-/* n bytes in pieces of 16 or 64: up to 63 beyond both ends are read and written, which the next run
- * overwrites or zero weights ignore. */
+/* Copies n bytes in pieces of 16 or 64. It reads and writes up to 63 bytes beyond both ends; the
+ * next run overwrites them, or their weights are zero. */
 ITG_INLINE uint8_t *copy_run(uint8_t *out, const uint8_t *in, int64_t n)
 {
     if (n <= 16) {

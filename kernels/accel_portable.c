@@ -1,4 +1,4 @@
-/* Tiles in plain C: operands widened to 16 bits and to rows of depth, then dot products that
+/* Tiles in plain C: operands are widened to 16 bits and laid out by depth, for dot products that
  * compilers vectorize. */
 #include "kernels/accel_parts.h"
 #include "kernels/clones.h"
@@ -8,7 +8,7 @@ enum { CHUNK_STEPS = 4, CHUNK = CHUNK_STEPS * ITG_STEP_DEPTH, ROWS = 4, LANES = 
 
 /* ---- dot products: sums modulo 2^32 ---- */
 
-/* Four rows against two: eight sums a pass, each loaded value used four or two times. */
+/* Four rows by two: eight sums a pass, where each loaded value is used four times or twice. */
 ITG_INLINE void four_by_two(const int16_t *a, const int16_t *b, int64_t depth, int32_t *acc,
                             int64_t stride)
 {
@@ -42,7 +42,7 @@ ITG_CLONES
 static void dot_rows(const int16_t *a, int64_t rows, const int16_t *b, int64_t count, int64_t depth,
                      int32_t *acc, int64_t stride)
 {
-    depth = depth / LANES * LANES; /* so it is; compilers need no tail then */
+    depth = depth / LANES * LANES; /* always true; tells compilers that there is no tail */
     int64_t p = 0;
     if (rows == ROWS)
         for (; p + 2 <= count; p += 2)
@@ -60,7 +60,7 @@ ITG_INLINE void widen(const uint8_t *in, int64_t n, int16_t *out)
         out[i] = in[i];
 }
 
-/* Rows of the tile, steps [first, first + count): out[row][depth]. */
+/* Widens rows of the tile, steps [first, first + count): out[row][depth]. */
 ITG_CLONES
 static void unpack_rows(const itg_accel_tile *t, int64_t row, int64_t rows, int64_t first,
                         int64_t count, int16_t *out)
@@ -72,7 +72,7 @@ static void unpack_rows(const itg_accel_tile *t, int64_t row, int64_t rows, int6
                   out + r * depth + k * ITG_STEP_DEPTH);
 }
 
-/* The panel's columns: out[column][depth]. */
+/* Widens the panel's columns: out[column][depth]. */
 ITG_CLONES
 static void unpack_panel(const int8_t *panel, int64_t first, int64_t count, int16_t *out)
 {
@@ -116,7 +116,7 @@ static void tile(const itg_accel_tile *t)
     }
 }
 
-/* One tap of 64 channels; weights lie 4 bytes apart. */
+/* Adds one tap of 64 channels, whose weights lie 4 bytes apart. */
 ITG_INLINE void add_tap(const uint8_t *x, const int16_t *weight, int32_t *acc)
 {
     for (int64_t c = 0; c < ITG_DEPTHWISE_COLUMNS; c++)

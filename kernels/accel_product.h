@@ -1,15 +1,15 @@
-/* Sums of products of 16 bits. Compiled once per vector width by a file that defines before it
+/* Sums of products of 16 bits, compiled once per vector width. The including file defines
  *   TARGET           the functions' attribute
  *   VECTOR, LANES    the register and how many 32-bit sums it holds
- *   ROWS, PANELS     of one block: ROWS * PANELS * 16 / LANES sums, PANELS * 16 / LANES registers
- * and two more must fit MULTIPLY_ADD     c + the sums of a's and b's pairs of products, modulo 2^32
- * and LOAD, STORE, ZERO and SET (of 32 bits). */
+ *   ROWS, PANELS     size of a block; ROWS * PANELS * 16 / LANES sums, PANELS * 16 / LANES weights
+ * and two more must fit the registers MULTIPLY_ADD     c + the sums of a's and b's pairs of
+ * products, modulo 2^32 LOAD, STORE, ZERO and SET (of 32 bits). */
 #include "kernels/accel_parts.h"
 #include <string.h>
 
 enum { VECTORS = ITG_PANEL_COLUMNS / LANES }; /* of a panel */
 
-/* Unrolls the loop behind it, which has few, constant rounds. */
+/* Unrolls the loop that follows, which has a small constant count. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -17,7 +17,7 @@ enum { VECTORS = ITG_PANEL_COLUMNS / LANES }; /* of a panel */
 #endif
 #define INLINE TARGET static inline __attribute__((always_inline))
 
-/* Sums of ROWS rows by `panels` panels, a constant. */
+/* Sums ROWS rows by `panels` panels, a constant. */
 INLINE void block(const itg_product *a, int64_t row, int64_t column, const int panels)
 {
     VECTOR sum[ROWS][PANELS * VECTORS];

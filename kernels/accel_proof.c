@@ -1,7 +1,7 @@
-/* The test of a kernel set: the set and the reference compute layers drawn from a fixed seed, and
- * every bit is compared. In half of the cases all codes are at the ends of their range, so that
- * sums of two and four products reach values that saturating instructions lose. Accumulators reach
- * their ends, and sizes leave tails of every length in rows, columns and depth. */
+/* The test of a kernel set. The set and the reference compute layers drawn from a fixed seed, and
+ * every bit is compared. In half of the cases all codes are extremes, so that sums of two and four
+ * products reach values at which saturating instructions fail. Accumulators reach their limits, and
+ * sizes leave tails of every length in rows, columns and depth. */
 #include "kernels/accel_parts.h"
 #include "kernels/requant.h"
 #include <stdlib.h>
@@ -55,8 +55,8 @@ static bool is_deep_three(int index)
     return index % DEEP_THREE_EVERY == 1;
 }
 
-/* 3x3 kernels as Winograd's tiles take them, in both heights; `deep`: with as many channels as
- * they hold. */
+/* Draws a 3x3 convolution for Winograd's tiles of both heights; `deep`: with the most channels that
+ * they support. */
 static itg_window draw_three(itg_rng *rng, bool deep)
 {
     const int64_t pad = between(rng, 0, 2), height = between(rng, 4, 9);
@@ -75,14 +75,14 @@ static itg_window draw_three(itg_rng *rng, bool deep)
     return w;
 }
 
-/* A product so deep that its sums of extreme codes come close to 2^31. */
+/* Draws a product so deep that sums of extreme codes come close to 2^31. */
 static itg_window draw_deep(itg_rng *rng)
 {
     return itg_accel_matmul_window(between(rng, 1, 3), between(rng, 1, 3), DEEPEST);
 }
 
-/* Codes of the whole storage; `ends`: the lowest and the highest alone, mostly `mostly`. One random
- * number serves both: its lower half is the code. */
+/* Draws codes of the whole storage, or, if `ends`, only the extremes and mostly `mostly`. The lower
+ * half of a random number is the code; its high bits choose. */
 static void draw_codes(itg_rng *rng, itg_dtype storage, bool ends, int64_t mostly, int64_t n,
                        void *out)
 {
@@ -95,7 +95,7 @@ static void draw_codes(itg_rng *rng, itg_dtype storage, bool ends, int64_t mostl
     }
 }
 
-/* The form's constants for a ratio that brings sums of `bound` to about a thousand codes. */
+/* Derives constants of the form for a ratio that maps sums of `bound` to about a thousand codes. */
 static itg_requant draw_requant(itg_rng *rng, itg_requant_form form, itg_rounding rounding,
                                 int64_t bound)
 {
@@ -175,8 +175,8 @@ static void draw_epilogues(itg_rng *rng, int index, trial *t, itg_requant *requa
     t->p.out_count = MOST_OUTPUTS;
 }
 
-/* Two columns of one end, two of the other: the transformed inputs of Winograd's tiles are as large
- * as they get, and sums of products leave 32 bits, though the outputs' do not. */
+/* Fills the inputs with stripes of two columns at each extreme. This maximizes the transformed
+ * inputs of Winograd's tiles: sums of products exceed 32 bits although the outputs do not. */
 static void draw_stripes(trial *t)
 {
     const itg_window *w = &t->p.window;
@@ -200,7 +200,7 @@ static void draw_operands(itg_rng *rng, int index, trial *t)
     t->p.w.data = t->w;
 }
 
-/* Memory is asked for once a trial; a set is not proven without it. */
+/* Allocates the buffers of a trial. A set is not proven if this fails. */
 static bool allocate(trial *t)
 {
     const size_t samples = SAMPLES;
@@ -223,7 +223,7 @@ static void release(trial *t)
             free(t->y[i][j]);
 }
 
-/* The trial by one set into y; the arena holds what it needs. */
+/* Runs the trial with one set into y. The arena holds the layer and its scratch. */
 static bool run_by(const itg_accel_kernels *kernels, const trial *t, itg_arena *arena,
                    void *const *y)
 {
@@ -283,7 +283,7 @@ typedef struct sums {
     uint8_t a[PAIRS], b[PAIRS], out[PAIRS];
 } sums;
 
-/* Every pair of bytes, by tables of random values. */
+/* Checks every pair of bytes with tables of random values. */
 static bool prove_sums(const itg_accel_kernels *kernels, itg_rng *rng, int index, itg_arena *arena)
 {
     const int64_t bound = (int64_t)1 << 29;
@@ -310,7 +310,7 @@ static bool prove_sums(const itg_accel_kernels *kernels, itg_rng *rng, int index
     const itg_byte_sum s = {&t->table[0], &t->table[1], t->a,    t->b,  PAIRS - index,
                             subtracts,    &t->lanes,    t->none, t->out};
     bool same = true;
-    if (!kernels->sum_bytes(&s)) return true; /* nothing done, nothing wrong */
+    if (!kernels->sum_bytes(&s)) return true; /* the set does not support this sum */
     for (int64_t i = 0; i < s.n; i++) {
         const int64_t x = t->table[0].value[t->a[i]], y = t->table[1].value[t->b[i]];
         const int64_t v = itg_requant_apply(&t->requant, subtracts ? x - y : x + y);

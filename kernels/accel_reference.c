@@ -1,6 +1,6 @@
-/* The reference set: it computes one sum after another in the order of itg_mac_options, on codes
- * widened to 64 bits. It shares only the epilogues with the other sets. They are compared with it,
- * and it runs what they do not support: accumulators that saturate, sums in parts, wide codes. */
+/* The reference set. It computes sums one by one in the order of itg_mac_options, on codes widened
+ * to 64 bits, and shares only the epilogues with the other sets. The others are compared with it.
+ * It also runs what they do not support: accumulators that saturate, sums in parts, wide codes. */
 #include "kernels/accel_parts.h"
 #include "kernels/clones.h"
 #include "kernels/int_parts.h"
@@ -8,11 +8,11 @@
 
 __extension__ typedef __int128 wide;
 
-enum { BLOCK = 8 }; /* pixels that each filter is widened for */
+enum { BLOCK = 8 }; /* pixels for each widening of a filter */
 
 /* ---- one sum ---- */
 
-/* |a[i] * b[i]| below 2^62 and a width of at most 62 bits: no step leaves 64 bits. */
+/* Whether no step leaves 64 bits: |a[i] * b[i]| is below 2^62 and the width is at most 62 bits. */
 static bool steps_fit(const int64_t *a, const int64_t *b, int64_t n, int32_t bits)
 {
     const int64_t limit = (int64_t)1 << 31;
@@ -48,7 +48,7 @@ static uint64_t products(const int64_t *a, const int64_t *b, int64_t n)
     return sum;
 }
 
-/* Wrapping: the sum modulo 2^64 holds the low bits of the exact one, whatever its size. */
+/* The sum of all products. If it wraps, the sum modulo 2^64 holds the low bits of the exact one. */
 static int64_t dot_whole(const int64_t *a, const int64_t *b, int64_t n, int64_t bias,
                          const itg_mac_options *mac)
 {
@@ -86,8 +86,8 @@ size_t itg_accel_reference_scratch(const itg_accel_layer *layer)
                              (int64_t)sizeof(int64_t));
 }
 
-/* What the filters of a group meet at one pixel: channel, row, column. row: room for the channels
- * of one tap. */
+/* Gathers the inputs of a group's filters at one pixel: channel, row, column. row: room for the
+ * channels of one tap. */
 static void gather(const itg_accel_problem *p, const void *x, int64_t group, int64_t pixel,
                    int64_t *row, int64_t *patch)
 {
@@ -118,7 +118,7 @@ static void widen_filter(const itg_accel_problem *p, int64_t k, int64_t *filter)
         itg_widen_row(&p->w, k * size, size, 1, filter);
 }
 
-/* Channel k of `count` pixels, sums [count][out_channels]. */
+/* Sums channel k of `count` pixels into sums [count][out_channels]. */
 static void sum_channel(const itg_accel_problem *p, const int64_t *patches, int64_t k,
                         int64_t count, const int64_t *filter, int64_t *sums)
 {
@@ -131,7 +131,7 @@ static void sum_channel(const itg_accel_problem *p, const int64_t *patches, int6
     }
 }
 
-/* Pixels [first, first + count) of all samples. */
+/* Computes pixels [first, first + count) of all samples. */
 static void run_pixels(const itg_accel_problem *p, const void *x, void *const *y, int64_t first,
                        int64_t count, int64_t *scratch)
 {

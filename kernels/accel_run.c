@@ -1,6 +1,6 @@
-/* Running a layer. A job is one band of output rows of one image. Jobs are taken in groups whose
- * planes fit the cache together, and the weights pass once over each group: panels outside, jobs
- * and their tiles inside. */
+/* Runs a layer. A job is one band of output rows of one image. Jobs run in groups whose planes fit
+ * the cache together. The weights are read once for each group: the outer loop is over panels, the
+ * inner loops over jobs and their tiles. */
 #include "kernels/accel_parts.h"
 #include "kernels/int_parts.h"
 #include <string.h>
@@ -22,7 +22,7 @@ typedef struct run {
     int64_t job_count;
     /* scratch */
     int32_t *part;    /* [ITG_TILE_ROWS][columns], sums of one pair of digits */
-    int64_t *joined;  /* the same in 64 bits (or 32), all pairs */
+    int64_t *joined;  /* the sums of all pairs of digits, in 64 bits or 32 */
     uint8_t *patches; /* digit d at d * patch_rows * patch_row */
     uint8_t *planes;
 } run;
@@ -41,7 +41,7 @@ static int64_t patch_bytes(const itg_accel_layer *layer)
     return layer->shape.x_digits * layer->patch_rows * layer->patch_row + ITG_STEP_DEPTH;
 }
 
-/* Images and their bands, a folded problem's samples being rows of one image. */
+/* Sets the images and their bands. The samples of a folded problem are rows of one image. */
 static void set_images(run *r, int64_t samples)
 {
     const itg_accel_layer *layer = r->layer;
@@ -76,7 +76,7 @@ static void carve(run *r, void *scratch)
 
 /* ---- sums to outputs ---- */
 
-/* Are the sums of a tile the whole result? */
+/* Whether a tile's sums are complete without joining digits. */
 static bool one_part(const itg_accel_shape *t)
 {
     return !t->wide && t->x_digits * t->w_digits == 1;
@@ -108,7 +108,7 @@ void itg_accel_emit(const itg_accel_layer *layer, void *const *y, const itg_sums
     }
 }
 
-/* `rows` pixels in a row from `pixel` of an image on are the rows of the tile from first_row on. */
+/* Emits rows of the tile from first_row on. They are `rows` consecutive pixels of an image. */
 static void emit(const run *r, int64_t image, int64_t first_row, int64_t rows, int64_t pixel,
                  int64_t channel, int64_t columns)
 {
@@ -147,7 +147,7 @@ typedef struct strip {
     const int8_t *b;
 } strip;
 
-/* The sums of one tile: a at digit 0, its other digits a_digit apart. */
+/* Sums one tile: a is digit 0; the other digits lie a_digit apart. */
 static void sum_tile(const run *r, const uint8_t *a, int64_t a_digit, int64_t a_stride,
                      const strip *s, int64_t rows)
 {
@@ -187,7 +187,7 @@ static strip strip_of(const itg_accel_layer *layer, int64_t group, int64_t colum
     return s;
 }
 
-/* The parts of rows [m, m + rows) of a plane that are outputs. */
+/* Emits those of rows [m, m + rows) of a plane that are outputs. */
 static void emit_plane(const run *r, const job *j, const strip *s, int64_t m, int64_t rows)
 {
     const itg_accel_shape *t = &r->layer->shape;
@@ -235,8 +235,8 @@ static void run_patches(const run *r, const job *j, int64_t group)
 
 /* ---- jobs ---- */
 
-/* May tiles read the input itself? Its pixels are a plane already, and what tiles read beyond the
- * band are pixels, too. */
+/* Whether tiles may read the input itself as their plane. Reads beyond the band must also hit
+ * pixels. */
 static bool reads_input(const run *r, const job *j)
 {
     const itg_accel_shape *t = &r->layer->shape;

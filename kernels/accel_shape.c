@@ -24,7 +24,7 @@ itg_window itg_accel_matmul_window(int64_t m, int64_t n, int64_t k)
                         .group = 1};
 }
 
-/* Weights less their zero point. */
+/* The range of the weights minus their zero point. */
 typedef struct interval {
     int64_t lo, hi;
 } interval;
@@ -37,7 +37,7 @@ static interval weights_of(const itg_int_operand *w)
                       (stated && w->qmax < most ? w->qmax : most) - w->zero_point};
 }
 
-/* Digits of such a weight; 0: too many. Balanced digits [-128, 127] hold [-32896, 32639] in two. */
+/* Digits of such a weight; 0: too many. Two balanced digits hold [-32896, 32639]. */
 static int32_t weight_digits(const itg_int_operand *w)
 {
     int64_t least = itg_dtype_min(w->storage), most = itg_dtype_max(w->storage);
@@ -60,7 +60,7 @@ static bool set_operands(itg_accel_shape *t, const itg_accel_problem *p)
     return t->w_digits > 0;
 }
 
-/* Is the accumulator one whose result follows from the exact sum? */
+/* Whether the accumulator's result follows from the exact sum. */
 static bool set_width(itg_accel_shape *t, const itg_accel_problem *p)
 {
     const itg_mac_options *mac = &p->mac;
@@ -81,7 +81,7 @@ static bool dimensions_fit(const itg_window *w)
            w->out_height <= LARGEST * 256 && w->out_width <= LARGEST * 256;
 }
 
-/* The phases that some tap reads. False: too many. */
+/* Finds the phases that taps read. False: too many. */
 static bool set_phases(itg_accel_axis *a)
 {
     a->step = a->stride;
@@ -91,7 +91,7 @@ static bool set_phases(itg_accel_axis *a)
         if (a->phases == ITG_MAX_PHASES) return false;
         a->phase[a->phases++] = k * a->dilation % a->stride;
         if (a->phases > 1 && a->phase[a->phases - 1] == a->phase[0]) {
-            a->phases--; /* they repeat from here on */
+            a->phases--; /* the phases repeat */
             break;
         }
     }
@@ -152,7 +152,7 @@ int64_t itg_accel_patch_rows(const itg_accel_shape *t)
 
 /* ---- schemes ---- */
 
-/* The depth of a group as runs of bytes that lie in a row. */
+/* Sets the runs of adjacent bytes that make up the depth of a group. */
 static void set_runs(itg_accel_shape *t, int64_t run_taps)
 {
     int64_t bytes = run_taps * t->channels;
@@ -166,7 +166,7 @@ static void set_runs(itg_accel_shape *t, int64_t run_taps)
     t->panel_bytes = t->steps * ITG_STEP_BYTES;
 }
 
-/* Right padding that the next row's left padding can be; a row keeps room for its outputs. */
+/* Returns the right padding that the next row's left padding can be. A row holds its outputs. */
 static int64_t shared_padding(const itg_accel_axis *x, int64_t right)
 {
     if (x->stride > 1 || right < 0) return 0;
@@ -227,8 +227,8 @@ static bool set_depthwise(itg_accel_shape *t)
     return row_fits(t);
 }
 
-/* Cycles, roughly: 16 for a product of tiles; 2 for copying 64 bytes; weights that the first cache
- * does not keep come to every buffer of patches anew, 32 bytes a cycle. */
+/* Estimates cycles: 16 for a product of tiles, 2 for copying 64 bytes. Weights that exceed the
+ * first cache are read for every buffer of patches, 32 bytes a cycle. */
 static double cost(const itg_accel_shape *t)
 {
     const double pixels = (double)t->y.outputs * (double)t->x.outputs;

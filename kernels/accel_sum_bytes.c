@@ -1,6 +1,6 @@
-/* Sums of two bytes, each by a table, to codes of a byte: AVX-512 with VBMI looks up 128 entries at
- * once. A table's values stand byte by byte in planes; interleaving the planes' results spreads 64
- * values over four vectors in the order that packing them undoes. */
+/* Adds two bytes, each looked up in a table, and makes byte codes. AVX-512 with VBMI looks up 128
+ * entries at once. The values of a table are stored byte by byte in planes. Interleaving the
+ * results of the planes spreads 64 values over four vectors in the order that packing reverses. */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
@@ -42,7 +42,7 @@ AVX512_INLINE void look_up(const itg_byte_table *t, __m512i x, __m512i out[QUART
 
 AVX512_INLINE __m512i sixteen_bits(const clamps *limits, __m512i v0, __m512i v1, form f)
 {
-    __m512i v = _mm512_packs_epi32(v0, v1); /* saturated: the clamp sees the same */
+    __m512i v = _mm512_packs_epi32(v0, v1); /* saturates, as the clamp would */
     if (f.ratio) v = _mm512_adds_epi16(v, limits->zero);
     return _mm512_min_epi16(_mm512_max_epi16(v, limits->low), limits->high);
 }

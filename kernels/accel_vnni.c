@@ -1,5 +1,5 @@
-/* Tiles by AVX-512 VNNI: vpdpbusd sums four products exactly modulo 2^32 (its saturating sibling
- * and vpmaddubsw, which loses bits, are not used). */
+/* Tiles by AVX-512 VNNI: vpdpbusd sums four products exactly modulo 2^32. The saturating form and
+ * vpmaddubsw, which saturates at 16 bits, are not used. */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
@@ -25,7 +25,7 @@ VNNI static inline __attribute__((always_inline)) __m512i four_codes(const uint8
     return _mm512_set1_epi32(codes);
 }
 
-/* `rows` rows (a constant) by one or two panels (a constant). */
+/* Sums `rows` rows by one or two panels; both numbers are constants. */
 VNNI static inline __attribute__((always_inline)) void block(const itg_accel_tile *t, int64_t row,
                                                              const int rows, const int panels)
 {
@@ -84,7 +84,7 @@ static void tile(const itg_accel_tile *t)
 
 /* ---- depthwise ---- */
 
-/* Four taps of 64 channels side by side, four bytes a channel: out[i] holds, in its 128-bit part j,
+/* Interleaves four taps of 64 channels, four bytes a channel: the 128-bit part j of out[i] holds
  * the channels 16 j + 4 i to 16 j + 4 i + 3. */
 VNNI static inline __attribute__((always_inline)) void
 interleave(const uint8_t *a, const int64_t *offset, __m512i out[4])
@@ -99,7 +99,7 @@ interleave(const uint8_t *a, const int64_t *offset, __m512i out[4])
     out[3] = _mm512_unpackhi_epi16(high01, high23);
 }
 
-/* Part j of v[i] becomes part i of v[j]: channels in order. Its own inverse. */
+/* Exchanges part j of v[i] and part i of v[j], so that channels are in order. Its own inverse. */
 VNNI static inline __attribute__((always_inline)) void swap_parts(__m512i v[4])
 {
     const __m512i a = _mm512_shuffle_i32x4(v[0], v[1], 0x44);
@@ -144,7 +144,7 @@ VNNI void itg_depthwise_vnni(const itg_accel_tile *t)
     }
 }
 
-/* Twelve sums that do not depend on each other, in assembly: nothing to merge or to leave out. */
+/* Twelve independent sums, in assembly so that the compiler cannot merge or remove them. */
 #define MULTIPLY(i) "vpdpbusd %%zmm13, %%zmm12, %%zmm" #i "\n"
 
 VNNI static int64_t peak(int64_t rounds)

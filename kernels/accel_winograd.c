@@ -1,8 +1,8 @@
-/* Convolutions by kernels of 3x3 in fewer multiplications (Winograd; Lavin and Gray, "Fast
+/* Convolutions with kernels of 3x3 in fewer multiplications (Winograd; Lavin and Gray, "Fast
  * algorithms for convolutional neural networks", 2015), exactly in integers.
  *
- * A tile of 2x4 (4x4) outputs needs 4x6 (6x6) inputs and as many products a channel instead of 72
- * (144). With codes x in [-128, 127] (unsigned ones less 128) and weights w:
+ * A tile of 2x4 (4x4) outputs needs 4x6 (6x6) inputs and as many products per channel, instead of
+ * 72 (144). With codes x in [-128, 127] (unsigned ones less 128) and weights w:
  *
  *   V = B' X B     16 bits: |V| <= 10 * 10 * 128
  *   U = G W G'     16 bits: |U| <= 7 * 7 * 128; rows of G times 2 (6), which makes them integers
@@ -10,18 +10,18 @@
  *   S = A' M A     modulo 2^32: 2 * 24 (24 * 24) times the outputs
  *
  * 48 = 3 * 2^4 and 576 = 9 * 2^6. Odd numbers have an inverse modulo 2^32, so S / 3 (S / 9) is 2^4
- * (2^6) times the output modulo 2^32, and an arithmetic shift gives the output itself where its
- * magnitude is below 2^27 (2^25): itg_winograd_choose() asks for that, whatever codes come.
+ * (2^6) times the output modulo 2^32. An arithmetic shift gives the output if its magnitude is
+ * below 2^27 (2^25); itg_winograd_choose() requires this bound for all codes.
  *
- * Packed weights: int64 sums of (w - zero point), one a filter, then
- * [panel of 16 filters][position][channel / 2][16][2] of U; filling is zero. */
+ * Packed weights: the sum of (w - zero point) of each filter as int64, then U as [panel of 16
+ * filters][position][channel / 2][16][2]; filling is zero. */
 #include "kernels/accel_parts.h"
 #include "kernels/clones.h"
 #include "kernels/int_parts.h"
 #include <string.h>
 
 enum {
-    LEAST = 16, /* channels and filters: fewer do not pay for the transforms */
+    LEAST = 16, /* channels and filters; with fewer the transforms cost more than they save */
     BLOCK_BYTES = 512 * 1024,
     MOST_TILES = 96,
     LARGEST_ROW = 1 << 26, /* bytes that one row of tiles takes */
@@ -41,7 +41,7 @@ static int64_t positions(int64_t rows)
     return (rows + 2) * (ITG_WINOGRAD_COLUMNS + 2);
 }
 
-/* Products a channel and filter of an image. */
+/* Products per channel and filter of an image. */
 static int64_t cost(const itg_accel_shape *t, int64_t rows)
 {
     return positions(rows) * tiles(t->y.outputs, rows) * tiles(t->x.outputs, ITG_WINOGRAD_COLUMNS);
@@ -74,7 +74,7 @@ bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t
 
 /* ---- weights ---- */
 
-/* G g of three weights a stride apart. */
+/* Computes G g of three weights that lie `stride` apart. */
 ITG_INLINE void weights_for(int64_t outputs, const int32_t *g, int stride, int32_t *out, int to)
 {
     const int32_t a = g[0], b = g[stride], c = g[2 * stride];
@@ -89,7 +89,7 @@ ITG_INLINE void weights_for(int64_t outputs, const int32_t *g, int stride, int32
     out[(outputs + 1) * to] = scale * c;
 }
 
-/* One filter and channel: nine weights to its positions, `apart` from each other. */
+/* Transforms nine weights of one filter and channel; positions lie `apart` from each other. */
 ITG_INLINE void transform_weights(int64_t rows, const int32_t w[9], int16_t *out, int64_t apart)
 {
     enum { WIDE = ITG_WINOGRAD_COLUMNS + 2 };
@@ -128,7 +128,7 @@ void itg_winograd_pack(const itg_accel_shape *t, const itg_accel_problem *p, int
 
 /* ---- running ---- */
 
-/* A block is a number of whole rows of tiles, of any images: their pixels lie in a row. */
+/* Runs blocks of whole rows of tiles, of any images; their output pixels are contiguous. */
 typedef struct run {
     const itg_accel_layer *layer;
     const uint8_t *x;
@@ -138,7 +138,7 @@ typedef struct run {
     /* scratch */
     uint8_t *zero;    /* a pixel of padding */
     int16_t *v;       /* [position][tile][steps][2] */
-    int32_t *m, *sum; /* [position][tile][COLUMNS], [pixel][COLUMNS]; one more pixel: left out */
+    int32_t *m, *sum; /* [position][tile][COLUMNS]; [pixel][COLUMNS] and a pixel to discard */
 } run;
 
 static int64_t aligned(int64_t bytes)
@@ -158,8 +158,8 @@ static void set_block(run *r)
     r->tiles = r->rows * r->across;
 }
 
-/* Tiles that multiply() may read and write. */
-static int64_t room(const run *r)
+/* Number of tiles that multiply() may read and write. */
+static int64_t tile_capacity(const run *r)
 {
     return (r->tiles + ITG_PRODUCT_ROWS - 1) / ITG_PRODUCT_ROWS * ITG_PRODUCT_ROWS;
 }
@@ -168,8 +168,9 @@ static int64_t carve(run *r, uint8_t *at)
 {
     const itg_accel_shape *t = &r->layer->shape;
     const int64_t pixels = r->rows * t->tile_rows * t->x.outputs + 1;
-    const int64_t bytes[] = {aligned(t->channels), aligned(t->positions * room(r) * t->steps * 4),
-                             aligned(t->positions * room(r) * COLUMNS * 4), pixels * COLUMNS * 4};
+    const int64_t bytes[] = {
+        aligned(t->channels), aligned(t->positions * tile_capacity(r) * t->steps * 4),
+        aligned(t->positions * tile_capacity(r) * COLUMNS * 4), pixels * COLUMNS * 4};
     if (at) {
         r->zero = at;
         r->v = (int16_t *)(void *)(at + bytes[0]);
@@ -186,7 +187,7 @@ size_t itg_winograd_scratch(const itg_accel_layer *layer)
     return itg_scratch_bytes(carve(&r, NULL));
 }
 
-/* The row of tiles `row` of all images into v, from tile `first` of the block on. */
+/* Transforms the inputs of row `row` of tiles (of all images) into v, from tile `first` on. */
 static void read_row(const run *r, int64_t row, int64_t first)
 {
     const itg_accel_shape *t = &r->layer->shape;
@@ -194,7 +195,7 @@ static void read_row(const run *r, int64_t row, int64_t first)
     itg_winograd_input a = {.channels = t->channels,
                             .rows = t->tile_rows,
                             .flip = r->layer->problem.x.storage == ITG_U8,
-                            .stride = room(r) * t->steps * 2};
+                            .stride = tile_capacity(r) * t->steps * 2};
     const uint8_t *image = r->x + row / r->down * w->height * w->width * w->channels;
     const int64_t top = row % r->down * t->tile_rows - w->pad_top;
     for (int64_t i = 0; i < r->across; i++) {
@@ -210,18 +211,19 @@ static void read_row(const run *r, int64_t row, int64_t first)
     }
 }
 
-/* Output pixels of rows of tiles [0, row), samples in a row. */
+/* Number of output pixels in rows of tiles [0, row) of all samples. */
 static int64_t pixels_before(const run *r, int64_t row)
 {
     const itg_accel_shape *t = &r->layer->shape;
     return (row / r->down * t->y.outputs + row % r->down * t->tile_rows) * t->x.outputs;
 }
 
-/* The sums of one row of tiles to the pixels from `sum` on. */
+/* Transforms the sums of one row of tiles into the pixels from `sum` on. */
 static void write_row(const run *r, int64_t row, int64_t first, int64_t panels, int32_t *sum)
 {
     const itg_accel_shape *t = &r->layer->shape;
-    itg_winograd_output a = {.rows = t->tile_rows, .panels = panels, .stride = room(r) * COLUMNS};
+    itg_winograd_output a = {
+        .rows = t->tile_rows, .panels = panels, .stride = tile_capacity(r) * COLUMNS};
     const int64_t height = t->y.outputs - row % r->down * t->tile_rows;
     int32_t *none = r->sum + r->rows * t->tile_rows * t->x.outputs * COLUMNS;
     for (int64_t i = 0; i < r->across; i++) {
@@ -247,15 +249,15 @@ static void multiply(const run *r, int64_t column, int64_t count, int64_t panels
                      .steps = t->steps,
                      .panels = panels};
     for (int64_t i = 0; i < t->positions; i++) {
-        a.v = r->v + i * room(r) * t->steps * 2;
+        a.v = r->v + i * tile_capacity(r) * t->steps * 2;
         a.u = (const int16_t *)(const void *)r->layer->packed + column / ITG_PANEL_COLUMNS * panel +
               i * t->steps * 2 * ITG_PANEL_COLUMNS;
-        a.m = r->m + i * room(r) * COLUMNS;
+        a.m = r->m + i * tile_capacity(r) * COLUMNS;
         r->layer->kernels->winograd->multiply(&a);
     }
 }
 
-/* Rows of tiles [first, first + rows). */
+/* Computes rows of tiles [first, first + rows). */
 static void run_block(const run *r, int64_t first, int64_t rows)
 {
     const itg_accel_shape *t = &r->layer->shape;

@@ -1,5 +1,5 @@
-/* Winograd's products by AVX-512 VNNI: vpdpwssd multiplies and adds at once (its saturating sibling
- * is not used). */
+/* Winograd's products by AVX-512 VNNI: vpdpwssd multiplies and adds at once. Its saturating form is
+ * not used. */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)

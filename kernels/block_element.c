@@ -1,7 +1,7 @@
-/* One operand, or two of equal shape: codes widened to 32 bits, combined, and requantized, by rows
- * that stay in the first cache. Integer forms run through the lanes of accel (a row is 64 columns
- * of one channel); the float sum of ONNX Runtime by fused multiply-adds, where the processor has
- * them. */
+/* Elementwise operations on one operand, or on two of equal shape. Rows that fit the first cache
+ * are widened to 32 bits, combined and requantized. Integer forms run through the lanes of accel,
+ * where a row is 64 columns of one channel. The float sum of ONNX Runtime uses fused multiply-adds
+ * if the processor has them. */
 #include "kernels/accel_parts.h"
 #include "kernels/block_ops.h"
 #include "kernels/clones.h"
@@ -19,9 +19,9 @@ struct itg_block_element {
     itg_int_binary k;
     itg_dtype storage_a, storage_b;
     int32_t zero_a, zero_b; /* what widening subtracts */
-    int32_t float_zero[2];  /* F32: zero points, which its constants hold already */
-    /* RESCALE: codes less their zero points to common units, of bytes by a table of all codes, else
-     * by lanes. */
+    int32_t float_zero[2];  /* F32: zero points that its constants already include */
+    /* RESCALE: turns codes less their zero points into common units. table: for byte codes, of all
+     * codes; otherwise `operand` lanes. */
     const itg_byte_table *table[2];
     itg_lanes operand[2];
     int32_t bias[2][COLUMNS], none[COLUMNS];
@@ -69,7 +69,7 @@ static void combine(const itg_int_binary *k, int32_t *restrict a, const int32_t 
             a[i] += b[i];
 }
 
-/* n sums at acc to outputs first.. of lanes. */
+/* Writes n sums at acc as outputs from `first` on. */
 static void run_lanes(const itg_block_element *t, const itg_lanes *lanes, const int32_t *acc,
                       const int32_t *bias, int64_t n, void *y, int64_t first)
 {
@@ -130,7 +130,7 @@ static void run_add(const itg_block_element *t, int32_t o, const int32_t *a, con
     itg_store_row(e->storage, y, first, n, q);
 }
 
-/* As itg_f32_mul_apply of products that are exact in 32 bits. */
+/* itg_f32_mul_apply for products that are exact in 32 bits. */
 ITG_CLONES
 static void mul_f32_row(const itg_f32_mul *k, const int32_t *a, const int32_t *b, int64_t n,
                         float low, float high, int32_t *q)
@@ -153,7 +153,7 @@ static void run_mul(const itg_block_element *t, int32_t o, const int32_t *a, con
     itg_store_row(e->storage, y, first, n, q);
 }
 
-/* Float output: the operation on the dequantized operands. zero: what is still to be subtracted. */
+/* Float output: the operation on the dequantized operands. zero: still to be subtracted. */
 ITG_CLONES
 static void float_sums(const itg_int_binary *k, const itg_epilogue *e, const int32_t zero[2],
                        const int32_t *a, const int32_t *b, int64_t n, float *y)
@@ -175,8 +175,8 @@ static bool is_narrow(itg_dtype d)
     return d == ITG_S8 || d == ITG_U8 || d == ITG_S16 || d == ITG_U16;
 }
 
-/* Rescaling of an operand as an epilogue: the left shift is one more stage in front. False: there
- * is no room for it. */
+/* Describes the rescaling of an operand as an epilogue, with the left shift as a first stage.
+ * False: it has too many stages. */
 static bool operand_epilogue(const itg_requant *r, int32_t left_shift, itg_requant *with_shift,
                              itg_epilogue *e)
 {
@@ -195,7 +195,7 @@ static bool operand_epilogue(const itg_requant *r, int32_t left_shift, itg_requa
     return true;
 }
 
-/* The operand's values in the units of the sum; requantization is monotone. */
+/* The values of an operand in the units of the sum. Requantization is monotone. */
 typedef struct range {
     int64_t lo, hi;
 } range;
@@ -247,8 +247,8 @@ static bool is_byte(itg_dtype d)
     return d == ITG_S8 || d == ITG_U8;
 }
 
-/* Every byte's value in the units of the sum; codes beyond the range do not occur. NULL: no
- * memory. */
+/* Makes a table of every byte's value in the units of the sum. Codes beyond the range are clamped;
+ * they do not occur. NULL: no memory. */
 static const itg_byte_table *operand_table(const itg_requant *r, int32_t left_shift,
                                            const itg_int_operand *x, itg_arena *arena)
 {
@@ -340,7 +340,7 @@ static made make_mul(itg_block_element *t, const itg_int_operand *const x[2])
     return MADE;
 }
 
-/* Codes whose whole storage behaves as their range does: sums of 32 bits hold any of them. */
+/* Finds a form. Zero points are limited: 32-bit sums must hold every code of the storage. */
 static made make(itg_block_element *t, const itg_int_operand *a, const itg_int_operand *b,
                  itg_arena *arena)
 {
@@ -387,7 +387,7 @@ itg_status itg_block_binary_create(const itg_accel_kernels *kernels, const itg_i
     t->storage_a = a->storage;
     t->storage_b = b->storage;
     made result = make(t, a, b, arena);
-    t->k.scale_out = NULL; /* borrowed, and used */
+    t->k.scale_out = NULL; /* was borrowed */
     return end(result, made_out, err);
 }
 
@@ -420,7 +420,7 @@ static void look_up(const int32_t *restrict table, const uint8_t *restrict x, in
         out[i] = table[x[i]];
 }
 
-/* Both tables' values, added or subtracted. */
+/* Adds or subtracts the values of both tables. */
 static void combine_tables(const itg_block_element *t, const uint8_t *restrict a,
                            const uint8_t *restrict b, int64_t n, int32_t *restrict out)
 {
@@ -433,7 +433,7 @@ static void combine_tables(const itg_block_element *t, const uint8_t *restrict a
             out[i] = ta[a[i]] + tb[b[i]];
 }
 
-/* Operand i in the units of the sum. */
+/* Rescales operand i to the units of the sum. */
 static void rescale_row(const itg_block_element *t, int i, const void *x, int64_t first, int64_t n,
                         int32_t *out)
 {
@@ -446,7 +446,7 @@ static void rescale_row(const itg_block_element *t, int i, const void *x, int64_
     run_lanes(t, &t->operand[i], v, t->bias[i], n, out, 0);
 }
 
-/* The sums of elements first.. of the operands. */
+/* Computes the sums of elements from `first` on. */
 static void sum_row(const itg_block_element *t, const void *a, const void *b, int64_t first,
                     int64_t n, int32_t *sum)
 {
@@ -465,7 +465,7 @@ static void sum_row(const itg_block_element *t, const void *a, const void *b, in
     combine(&t->k, sum, second, n);
 }
 
-/* Output o of both tables' sums in one pass. False: the set has none for it. */
+/* Computes output o from both tables in one pass. False: the set does not support it. */
 static bool sum_bytes(const itg_block_element *t, int32_t o, const void *a, const void *b, void *y,
                       int64_t n)
 {

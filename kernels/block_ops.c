@@ -5,9 +5,9 @@
 #include "kernels/rounding.h"
 
 enum { ROW = 1024 };
-static const int64_t FLOAT_LIMIT = (int64_t)1 << 22; /* as ITG_NO_FRACTION_F32 */
+static const int64_t FLOAT_LIMIT = (int64_t)1 << 22; /* as ITG_NO_FRACTION_F32 requires */
 
-/* Clamping to integers that float32 holds commutes with rounding; NaN is the zero point. */
+/* Rounds and clamps. A clamp to integers of float32 commutes with rounding. NaN: zero point. */
 static inline int32_t nearest_code(float p, float low, float high, int32_t zero_point)
 {
     p = p == p ? p : 0.0F;
@@ -32,7 +32,7 @@ static void quantize_each(const float *x, int64_t n, const float *scale, float l
         q[i] = nearest_code(x[i] / scale[i], low, high, zero_point);
 }
 
-/* Elements [at, at + n) of x; scale: the first one's, of all or of that one alone. */
+/* Quantizes elements [at, at + n) of x. each: scale has one number per element. */
 static void quantize(const itg_quantizer *q, const float *x, int64_t at, int64_t n,
                      const float *scale, bool each, void *out)
 {
@@ -66,7 +66,7 @@ void itg_block_quantize_columns(const itg_quantizer *q, const float *x, int64_t 
         quantize(q, x, at, q->scale_count, q->scale, true, out);
 }
 
-/* The difference is exact in 64 bits, and what float makes of it is rounded once. */
+/* The difference is exact in 64 bits; the conversion to float rounds once. */
 #define DEQUANTIZE(ID, type)                                                                       \
     case ID:                                                                                       \
         for (int64_t i = 0; i < n; i++)                                                            \
@@ -150,7 +150,7 @@ void itg_block_add(itg_dtype storage, const void *x, int64_t n, int32_t *sum)
     add_row(storage, x, n, sum);
 }
 
-/* Bytes: every code of the storage has its entry; codes outside of the table do not occur. */
+/* Bytes: a table for every code of the storage; codes beyond the range do not occur. */
 static void lut_bytes(const itg_int_operand *x, int64_t n, const int32_t *table, uint8_t *out)
 {
     uint8_t entry[256] = {0};
@@ -161,7 +161,7 @@ static void lut_bytes(const itg_int_operand *x, int64_t n, const int32_t *table,
         out[i] = entry[codes[i]];
 }
 
-/* half_up((b - a) * right / 2^shift) + a, a and b the entries beside the code */
+/* half_up((b - a) * (code mod 2^shift) / 2^shift) + a of the entries a, b beside the code. */
 static void lut_between(const itg_int_operand *x, int64_t n, const int32_t *table, int32_t shift,
                         itg_dtype out_storage, void *out)
 {

@@ -7,7 +7,7 @@
 
 /* out[i] = itg_quantize_f32(x[i], q->scale[0], ...), in q's storage. */
 void itg_block_quantize(const itg_quantizer *q, const float *x, int64_t n, void *out);
-/* The same of q->scale[i % q->scale_count]; n is a multiple of that count. */
+/* The same by q->scale[i % q->scale_count]; n is a multiple of that count. */
 void itg_block_quantize_columns(const itg_quantizer *q, const float *x, int64_t n, void *out);
 /* out[i] = itg_dequantize_f32(x[i], scale, x.zero_point) */
 void itg_block_dequantize(const itg_int_operand *x, int64_t n, float scale, float *out);

@@ -11,8 +11,8 @@ enum {
     HEAD = (sizeof(itg_constant) + 63) / 64 * 64
 };
 
-/* Quantizing, summing and hashing an element, in multiplications of a fast kernel: what other
- * pieces of a cache are weighed by is about this rough. */
+/* Cost of quantizing, summing and hashing an element, in multiplications of a fast kernel. It is as
+ * rough as the costs of other pieces of a cache. */
 static const double element_cost = 8;
 
 itg_key itg_content_key(const void *data, size_t bytes)
@@ -25,7 +25,7 @@ itg_key itg_content_key(const void *data, size_t bytes)
 
 /* ---- codes ---- */
 
-/* Elements [first, first + n) have one scale. */
+/* Quantizes elements [first, first + n), which share one scale. */
 static void quantize_run(const itg_constant_source *s, int64_t first, int64_t n, const float *scale,
                          void *codes)
 {
@@ -47,7 +47,8 @@ static void quantize_rows(const itg_constant_source *s, void *codes)
         quantize_run(s, i * inner, inner, &s->q->scale[i % s->q->scale_count], codes);
 }
 
-/* Elements of a channel, and the flat index of element k of channel c: c * step + k * stride. */
+/* How channels lie in a constant: element k of channel c has the flat index c * step + k *
+ * stride. */
 typedef struct channel_view {
     int64_t channels, terms, step, stride;
 } channel_view;
@@ -80,7 +81,7 @@ static int64_t add(int64_t a, int64_t b)
     return a + b;
 }
 
-/* Fewer than 2^31 elements of at most 17 bits: no sum leaves 48 bits. */
+/* Fewer than 2^31 elements of at most 17 bits sum to at most 48 bits. */
 #define NARROW_SUMS(type)                                                                          \
     do {                                                                                           \
         const type *q = (const type *)codes + first;                                               \
@@ -166,7 +167,7 @@ static void strided_sums(itg_dtype storage, const void *codes, const channel_vie
     }
 }
 
-/* ---- keeping ---- */
+/* ---- storing ---- */
 
 static void key_view(itg_key_state *k, const itg_key *content, const itg_shape *shape,
                      const itg_quantizer *q)
@@ -217,13 +218,13 @@ void itg_constant_commit(itg_cache *cache, itg_constant *made, size_t bytes)
     itg_cache_commit(cache, made);
 }
 
-/* Bytes of the sums of channels; the codes lie at the next multiple of 64. */
+/* Bytes of the sums of channels, rounded up to 64; the codes follow. */
 static size_t sums_bytes(int64_t channels)
 {
     return (2 * (size_t)channels * sizeof(int64_t) + 63) / 64 * 64;
 }
 
-/* Room for codes and sums, or (*found) both as they were made before. NULL: no memory. */
+/* Returns room for codes and sums, or NULL with found set if cached. Both NULL: no memory. */
 static itg_constant *reserve(itg_cache *cache, const itg_key *key, const channel_view *v,
                              itg_dtype storage, const itg_constant **found)
 {
@@ -243,7 +244,7 @@ static itg_constant *reserve(itg_cache *cache, const itg_key *key, const channel
     return made;
 }
 
-/* Sums up the codes that were written into made. */
+/* Computes the sums of the codes that were written into made. */
 static void complete(itg_cache *cache, itg_constant *made, const channel_view *v,
                      const itg_quantizer *q)
 {
@@ -281,7 +282,7 @@ const itg_constant *itg_constant_take(itg_cache *cache, const itg_key *content,
     return made;
 }
 
-/* One matrix of rows x columns elements of `size` bytes, by squares that a cache holds. */
+/* Transposes one matrix of elements of `size` bytes, in squares that fit a cache. */
 static void exchange_matrix(const unsigned char *from, int64_t rows, int64_t columns, size_t size,
                             unsigned char *to)
 {

@@ -1,4 +1,4 @@
-/* Numbers of every dtype: Cast, Shape, ConstantOfShape, Where. */
+/* Elements of every dtype: Cast, Shape, ConstantOfShape, Where. */
 #include "kernels/float_call.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ itg_status itg_any_cast(const itg_call *call)
     return ITG_OK;
 }
 
-/* A shorter output holds the dimensions from attrs.start on (since opset 15). */
+/* A shorter output holds the dimensions from attrs.start on (opset 15). */
 itg_status itg_any_shape(const itg_call *call)
 {
     const itg_shape *shape = &call->inputs[0].shape;
@@ -71,7 +71,7 @@ itg_status itg_any_shape(const itg_call *call)
     return ITG_OK;
 }
 
-/* The value is input 1 (one element of the output's type), or attrs.pad_value where that is left
+/* The value is input 1 (one element of the output's type), or attrs.pad_value if that is left
  * out. */
 itg_status itg_any_constant_of_shape(const itg_call *call)
 {

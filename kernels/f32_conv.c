@@ -1,13 +1,13 @@
-/* Convolution. Definition, for every output: the sum starts at the bias + 0 (so at +0, never -0);
- * then for input channel, kernel row, kernel column ascending, each tap inside the input adds its
- * rounded product, rounded.
+/* Convolution. Definition of an output: the sum starts at bias + 0 (never -0). Then, for input
+ * channel, kernel row and kernel column ascending, each tap inside the input adds its rounded
+ * product, rounded.
  *
- * The quick way gives the same bits. One group's input is copied into planes with zeros for
- * padding, one plane for each phase of the stride, so that a tap of neighbouring outputs is a run
- * of neighbouring floats; outputs are then computed as tiles over the flattened plane, the few
- * positions between two rows being computed and dropped. A zero that is multiplied by a finite
- * weight and added changes no sum that is not -0, and no sum ever is. With weights that are not
- * finite, or planes out of proportion to the tensors, the definition itself runs. */
+ * The fast path gives the same bits. The input of one group is copied into planes padded with
+ * zeros, one plane for each phase of the stride, so that a tap of neighbouring outputs reads
+ * neighbouring floats. Outputs are computed as tiles over the flattened plane; the few positions
+ * between two rows are computed and dropped. Adding zero times a finite weight changes no sum that
+ * is not -0, and no sum is -0. If weights are not finite, or the planes would be much larger than
+ * the tensors, the definition runs. */
 #include "kernels/f32_tile.h"
 #include "kernels/f32_window.h"
 
@@ -67,14 +67,14 @@ static void define_all(const conv *c)
 /* ---- planes ---- */
 /* Along one dimension, tap r of output p lies at phase[r] of the stride, at index p + shift[r]. */
 typedef struct axis {
-    int64_t phases; /* distinct ones among the taps */
-    int64_t size;   /* indices of each phase that are read */
+    int64_t phases; /* number of distinct phases among the taps */
+    int64_t size;   /* number of indices that are read in each phase */
     int64_t *phase,
-        *residue;   /* [taps]: number of the phase; [phases]: its remainder by the stride */
+        *residue;   /* [taps]: index of the phase; [phases]: its remainder by the stride */
     int64_t *shift; /* [taps] */
 } axis;
 
-/* Memory: 3 * taps numbers. */
+/* Fills an axis. memory: 3 * taps numbers. */
 static void make_axis(const itg_window *w, int d, int64_t outputs, int64_t *memory, axis *a)
 {
     const int64_t taps = w->kernel[d];
@@ -94,7 +94,7 @@ static void make_axis(const itg_window *w, int d, int64_t outputs, int64_t *memo
     a->size = outputs + a->shift[taps - 1];
 }
 
-/* One row of one phase: out[j] = x[j * stride + shift] where that exists, else 0. */
+/* Copies one row of one phase: out[j] = x[j * stride + shift] if that exists, else 0. */
 static void copy_row(const float *x, int64_t width, int64_t shift, int64_t stride, float *out,
                      int64_t count)
 {
@@ -130,11 +130,11 @@ static void copy_plane(const itg_window *w, const axis *vertical, const axis *ho
 typedef struct layout {
     axis vertical, horizontal;
     int64_t plane, positions,
-        padded; /* floats a plane; flattened outputs; the same in whole tiles */
+        padded; /* floats of a plane; flattened outputs; these rounded up to whole tiles */
     int64_t taps, steps;
-    int64_t *offset; /* [taps] from a flattened output to its tap */
+    int64_t *offset; /* [taps]: from a flattened output to its tap */
     float *planes, *rows, *sums;
-    void *numbers, *floats; /* what is allocated */
+    void *numbers, *floats; /* the allocated memory */
 } layout;
 
 static void fill_offsets(const itg_window *w, layout *l)
@@ -147,8 +147,8 @@ static void fill_offsets(const itg_window *w, layout *l)
                 h->shift[s];
 }
 
-/* Floats of all planes, or -1 if that is out of proportion. The last plane is followed by what its
- * last tile reads. */
+/* Returns the floats of all planes, or -1 if they are too many for the tensors. The last tile reads
+ * beyond the last plane. */
 static int64_t plane_floats(const conv *c, layout *l)
 {
     const axis *v = &l->vertical, *h = &l->horizontal;
@@ -168,8 +168,7 @@ static int64_t plane_floats(const conv *c, layout *l)
     return plane + l->padded;
 }
 
-/* False: no memory. *define: planes are out of proportion, the definition must do. The caller frees
- * in either case. */
+/* False: no memory. *define: the definition must run. The caller frees in either case. */
 static bool make_layout(const conv *c, layout *l, bool *define)
 {
     const itg_window *w = &c->w;

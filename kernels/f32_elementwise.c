@@ -3,7 +3,7 @@
 #include "kernels/float_call.h"
 #include "kernels/math.h"
 
-/* n results; steps of the operands in elements; out is contiguous. */
+/* Computes n results. Steps are in elements; out is contiguous. */
 typedef void (*run_fn)(void *out, const void *a, int64_t step_a, const void *b, int64_t step_b,
                        int64_t n);
 
@@ -12,8 +12,7 @@ typedef void (*run_fn)(void *out, const void *a, int64_t step_a, const void *b, 
         expression;                                                                                \
     }
 
-/* The three shapes of broadcasting that occur in hot loops are spelt out, so that they
- * vectorize. */
+/* The three kinds of broadcasting in hot loops are written out so that they vectorize. */
 #define DEFINE_RUN(NAME, TYPE, EXPRESSION)                                                         \
     static inline TYPE NAME##_one(TYPE x, TYPE y)                                                  \
     {                                                                                              \
@@ -39,7 +38,7 @@ DEFINE_RUN(sub_f32, float, x - y)
 DEFINE_RUN(mul_f32, float, x *y)
 DEFINE_RUN(div_f32, float, x / y)
 DEFINE_RUN(prelu_f32, float, x < 0.0f ? x * y : x)
-/* NaN in either operand is the result */
+/* a NaN operand is the result */
 DEFINE_RUN(min_f32, float, y < x || y != y ? y : x)
 DEFINE_RUN(max_f32, float, y > x || y != y ? y : x)
 
@@ -58,7 +57,7 @@ DEFINE_RUN(min_s64, int64_t, y < x ? y : x)
 DEFINE_RUN(max_s64, int64_t, y > x ? y : x)
 
 typedef struct runs {
-    run_fn f32, s32, s64; /* NULL: not for this type */
+    run_fn f32, s32, s64; /* NULL: not supported for this type */
 } runs;
 
 static const runs binary_runs[ITG_OP_COUNT] = {
@@ -82,7 +81,7 @@ static run_fn run_for(itg_op op, itg_dtype dtype)
     }
 }
 
-/* Operand 0 is the output itself. */
+/* Aligns the operands with the output, which is operand 0. */
 static bool align(const itg_call *call, itg_strided *s, const itg_tensor *a, const itg_tensor *b)
 {
     itg_strided_over(s, &call->outputs[0].shape);
@@ -135,8 +134,8 @@ itg_status itg_f32_binary(const itg_call *call)
     return apply(call, a, b);
 }
 
-/* Min and Max of one or more operands, from the left. One operand is compared with itself, which
- * copies it. */
+/* Computes Min and Max of one or more operands from the left. A single operand is compared with
+ * itself, which copies it. */
 itg_status itg_f32_variadic(const itg_call *call)
 {
     for (int32_t i = 0; i < call->input_count; ++i) {
@@ -155,8 +154,8 @@ itg_status itg_f32_variadic(const itg_call *call)
     return status;
 }
 
-/* In double. float32, S32 and S64 bases, exponents of any numeric type; an integer result is
- * truncated and saturated. */
+/* Computes in double. Bases are float32, S32 or S64, exponents of any numeric type. An integer
+ * result is truncated and saturated. */
 itg_status itg_f32_pow(const itg_call *call)
 {
     itg_strided s;

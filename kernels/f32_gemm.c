@@ -1,11 +1,11 @@
-/* Gemm and MatMul. Definition, for every output: the sum starts at beta * c + 0 (Gemm; rounded),
- * bias + 0 or +0; then for k ascending the rounded product (alpha * a[m][k], rounded) * b[k][n] is
+/* Gemm and MatMul. Definition of an output: the sum starts at beta * c + 0 (Gemm; rounded), bias +
+ * 0 or +0. Then, for k ascending, the rounded product (alpha * a[m][k], rounded) * b[k][n] is
  * added, rounded.
  *
- * The work runs as tiles: rows are outputs m, lanes are neighbouring n. Where b lies as [N,K]
- * (weights of a linear layer) a panel of columns is transposed first; with one row of a that would
- * cost more than the product, so there several sums advance side by side through the rows of b. The
- * order within a sum is the same on each path. */
+ * Work is done in tiles: rows are outputs m, lanes are neighbouring n. If b is stored as [N,K]
+ * (weights of a linear layer), a panel of columns is transposed first. With one row of a that would
+ * cost more than the product; there, several sums run in parallel along the rows of b. The order
+ * within a sum is the same on each path. */
 #include "kernels/f32_tile.h"
 #include "kernels/float_call.h"
 
@@ -24,7 +24,7 @@ typedef struct product {
     float *y; /* [m][n] */
 } product;
 
-/* ---- sums side by side: b's column is contiguous in k ---- */
+/* ---- parallel sums: b's column is contiguous in k ---- */
 #define SIDE 8
 
 static float start_at(const product *p, int64_t row, int64_t column)
@@ -46,7 +46,7 @@ static void dot_columns(const float *a, const float *b, int64_t b_stride, int64_
     memcpy(sums, sum, sizeof sum);
 }
 
-/* One row of outputs; a is contiguous and scaled. */
+/* Computes one row of outputs; a is contiguous and scaled. */
 static void dot_row(const product *p, const float *a, int64_t row)
 {
     float *y = p->y + row * p->n;
@@ -88,8 +88,8 @@ static void pack_a(const product *p, int64_t rows, float *out)
         }
 }
 
-/* Columns [first, first + count) of b; lanes beyond are 0. Reads along b's contiguous side, in
- * blocks that stay in cache. */
+/* Packs columns [first, first + count) of b; lanes beyond are 0. Reads along b's contiguous side,
+ * in blocks that fit a cache. */
 static void pack_b(const product *p, int64_t first, int64_t count, int64_t lanes, float *out)
 {
     const float *b = p->b.data + first * p->b.column;
@@ -107,7 +107,7 @@ static void pack_b(const product *p, int64_t first, int64_t count, int64_t lanes
     }
 }
 
-/* Where few rows use a panel, reading b in place is cheaper than copying it. */
+/* Whether few rows use the panel, so that reading b in place is cheaper than copying it. */
 static bool in_place(const product *p, const panels *w, int64_t count)
 {
     return p->b.column == 1 && count == w->lanes && p->m <= 2 * w->rows;
@@ -146,8 +146,8 @@ static void run_panels(const product *p, float *memory, const panels *geometry, 
         run_panel(p, &w, n, p->n - n < w.lanes ? p->n - n : w.lanes);
 }
 
-/* y is one column: its rows are computed as if they were columns. Only where a has k contiguous and
- * is not scaled. */
+/* Swaps the operands of a product with one column, so that its rows become columns. Requires that k
+ * is contiguous in a and a is not scaled. */
 static product as_column(const product *p)
 {
     product t = *p;
@@ -186,7 +186,7 @@ static bool multiply(const product *given)
 }
 
 /* ---- the two operators ---- */
-/* Strides with which `shape` broadcasts to [m, n]. */
+/* Computes the strides with which `shape` broadcasts to [m, n]. */
 static bool start_strides(const itg_shape *shape, int64_t m, int64_t n, matrix *out)
 {
     const int32_t rank = shape->rank;
@@ -230,7 +230,7 @@ itg_status itg_f32_gemm(const itg_call *call)
     return multiply(&p) ? ITG_OK : itg_call_no_memory(call);
 }
 
-/* The leading dimensions of a matrix stack, as a shape; vectors and matrices have none. */
+/* Returns the leading dimensions of a stack of matrices; a vector or matrix has none. */
 static itg_shape stack_of(const itg_shape *shape)
 {
     itg_shape stack = *shape;
@@ -238,7 +238,7 @@ static itg_shape stack_of(const itg_shape *shape)
     return stack;
 }
 
-/* m, n, k of one product and the stack of products: y's leading dimensions. */
+/* Finds m, n, k of one product, and the stack: y's leading dimensions. */
 static bool matmul_shape(const itg_call *call, product *p, itg_shape *stack)
 {
     const itg_shape *a = &call->inputs[0].shape, *b = &call->inputs[1].shape;
@@ -258,7 +258,7 @@ static bool matmul_shape(const itg_call *call, product *p, itg_shape *stack)
     return b->rank == 1 || y->dims[last] == p->n;
 }
 
-/* One product for each element of the stack; an operand's offset counts matrices. */
+/* Computes one product for each element of the stack. Offsets of operands count matrices. */
 static bool multiply_stack(const product *p, itg_strided *s)
 {
     product one = *p;
@@ -285,7 +285,7 @@ itg_status itg_f32_matmul(const itg_call *call)
     itg_shape a = stack_of(&call->inputs[0].shape), b = stack_of(&call->inputs[1].shape);
     bool fits = matmul_shape(call, &p, &stack);
     if (fits && b.rank == 0 && a.rank > 0 && a.rank == stack.rank) {
-        p.m *= itg_elements(&a); /* one matrix for the whole stack: one tall product */
+        p.m *= itg_elements(&a); /* one matrix for the whole stack: a single tall product */
         fits = itg_elements(&call->outputs[0].shape) == p.m * p.n;
         a.rank = stack.rank = 0;
     }

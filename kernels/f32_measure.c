@@ -1,5 +1,5 @@
-/* The sums are a chain of dependent additions, so the processor is idle most of the time; counting
- * into bins uses that time. Indices of bins are computed in blocks without branches. */
+/* Range, sums and histogram. The sums are a chain of dependent additions, during which the
+ * processor counts into bins. Bin indices are computed in blocks without branches. */
 #include "kernels/f32_measure.h"
 #include "kernels/clones.h"
 
@@ -7,7 +7,7 @@
 
 enum { BLOCK = 256 };
 
-/* Integers that order as the floats do, but for -0, which comes just before 0. */
+/* Maps the bits of a float to an integer of the same order, except that -0 is just below 0. */
 ITG_INLINE int32_t ordered(int32_t bits)
 {
     return bits ^ ((bits >> 31) & INT32_MAX);

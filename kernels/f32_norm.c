@@ -1,11 +1,30 @@
-/* BatchNormalization, LayerNormalization, Softmax, LogSoftmax: in double, each result rounded once
+/* BatchNormalization, LayerNormalization, Softmax, LogSoftmax, computed in double and rounded once
  * to float32. */
 #include "kernels/float_call.h"
 #include "kernels/math.h"
 
 #include <stdlib.h>
 
-/* y = (x - mean) / sqrt(var + eps) * scale + bias, from left to right */
+/* Mean and variance of `rows` rows of `count` elements each, `stride` apart: both sums in order. */
+static void find_moments(const float *x, int64_t rows, int64_t stride, int64_t count, double *mean,
+                         double *variance)
+{
+    const double n = (double)(rows * count);
+    double sum = 0.0, squares = 0.0;
+    for (int64_t r = 0; r < rows; ++r)
+        for (int64_t i = 0; i < count; ++i)
+            sum += (double)x[r * stride + i];
+    for (int64_t r = 0; r < rows; ++r)
+        for (int64_t i = 0; i < count; ++i) {
+            const double difference = (double)x[r * stride + i] - sum / n;
+            squares += difference * difference;
+        }
+    *mean = sum / n;
+    *variance = squares / n;
+}
+
+/* y = (x - mean) / sqrt(var + eps) * scale + bias, from left to right; with training_mode of x's
+ * own mean and variance. */
 itg_status itg_f32_batch_normalization(const itg_call *call)
 {
     itg_status status = itg_call_need_f32(call, 5);
@@ -30,8 +49,10 @@ itg_status itg_f32_batch_normalization(const itg_call *call)
     for (int64_t c = 0; c < batch * channels; ++c, x += inner, y += inner) {
         const int64_t channel = c % channels;
         const double scale = (double)in[1][channel], bias = (double)in[2][channel];
-        const double mean = (double)in[3][channel];
-        const double deviation = itg_sqrt((double)in[4][channel] + (double)call->attrs->epsilon);
+        double mean = (double)in[3][channel], variance = (double)in[4][channel];
+        if (call->attrs->training_mode)
+            find_moments(in[0] + channel * inner, batch, channels * inner, inner, &mean, &variance);
+        const double deviation = itg_sqrt(variance + (double)call->attrs->epsilon);
         for (int64_t i = 0; i < inner; ++i)
             y[i] = (float)(((double)x[i] - mean) / deviation * scale + bias);
     }
@@ -60,7 +81,7 @@ static void normalize(const float *x, int64_t n, double epsilon, const float *sc
     *inverse_out = 1.0 / deviation;
 }
 
-/* A parameter broadcast to the normalized dimensions [axis, rank); NULL: no memory, or *fits is
+/* Broadcasts a parameter to the normalized dimensions [axis, rank). NULL: no memory, or *fits is
  * false. */
 static float *spread(const itg_tensor *parameter, const itg_shape *shape, int32_t axis, bool *fits)
 {
@@ -142,7 +163,7 @@ itg_status itg_f32_layer_normalization(const itg_call *call)
     return status;
 }
 
-/* e = exp(x - max), sum of e ascending: e / sum; LogSoftmax: (x - max) - log(sum). terms [n] */
+/* terms [n] = exp(x - max), added ascending. Softmax: terms / sum; else (x - max) - log(sum). */
 static void softmax_row(itg_op op, const float *x, int64_t n, int64_t stride, double *terms,
                         float *y)
 {

@@ -1,9 +1,9 @@
-/* oneDNN 2 by its C API. Each node is a few primitives in a row: operands reordered into the layout
- * that oneDNN prefers, the operator, the result reordered back to row-major.
+/* oneDNN 2 by its C API. A node is a few primitives in sequence: reorders of operands into the
+ * layout that oneDNN prefers, the operator, and a reorder of the result to row-major.
  *
- * oneDNN would use OpenMP's threads, which are the workers themselves. It is therefore limited to
- * one thread when a primitive is created and when it runs, and the order of its sums does not
- * depend on the number of workers. Arithmetic is float32 throughout: fpmath mode strict, direct
+ * oneDNN would use OpenMP's threads in addition to the workers. It is therefore limited to one
+ * thread when a primitive is created and when it runs, so the order of its sums does not depend on
+ * the number of workers. Arithmetic is float32 throughout: fpmath mode strict, direct
  * convolution. */
 #include "kernels/f32_onednn.h"
 #include "kernels/f32_window.h"
@@ -32,7 +32,7 @@ struct itg_onednn_node {
     int memory_count;
 };
 
-/* A node being made; the first failure is kept, and everything after it does nothing. */
+/* A node under construction. The first failure is kept; all later calls do nothing. */
 typedef struct making {
     const itg_onednn *context;
     itg_onednn_node *node;
@@ -91,7 +91,7 @@ static void add_reorder(making *m, const dnnl_memory_desc_t *from_desc, dnnl_mem
     dnnl_primitive_desc_destroy(desc);
 }
 
-/* `data` as the operator wants it; a constant is reordered here and now. */
+/* Returns `data` in the layout that the operator wants. A constant is reordered now. */
 static dnnl_memory_t operand(making *m, const dnnl_memory_desc_t *given, const void *data,
                              const dnnl_memory_desc_t *wanted, bool is_constant)
 {
@@ -108,14 +108,14 @@ static dnnl_memory_t operand(making *m, const dnnl_memory_desc_t *given, const v
     return packed;
 }
 
-/* One operator's operands; rank of bias 0: none. */
+/* The operands of one operator; without a bias its rank is 0. */
 typedef struct operands {
-    dnnl_memory_desc_t x, w, b, y; /* as they lie */
+    dnnl_memory_desc_t x, w, b, y; /* as stored */
     const void *x_data, *w_data, *b_data, *y_data;
     bool x_constant, w_constant;
 } operands;
 
-/* The operator of `desc` between the reorders it needs. */
+/* Adds the operator of `desc` with the reorders that it needs. */
 static void add_operator(making *m, const operands *o, const_dnnl_op_desc_t desc)
 {
     dnnl_primitive_desc_t made = NULL;
@@ -153,7 +153,7 @@ static void describe(making *m, dnnl_memory_desc_t *out, int rank, const int64_t
     ok(m, dnnl_memory_desc_init_by_strides(out, rank, own_dims, dnnl_f32, own_strides));
 }
 
-/* The same shape in whatever layout. */
+/* Returns the same shape with any layout. */
 static dnnl_memory_desc_t any_layout(making *m, const dnnl_memory_desc_t *like)
 {
     dnnl_memory_desc_t any = {0};
@@ -162,7 +162,7 @@ static dnnl_memory_desc_t any_layout(making *m, const dnnl_memory_desc_t *like)
     return any;
 }
 
-/* ---- convolution; one spatial dimension is two with a height of 1 ---- */
+/* ---- convolution; a 1-D one has a height of 1 ---- */
 static bool conv_fits(const itg_call *call, const itg_window *w)
 {
     const itg_tensor *bias = itg_call_input(call, 2);
@@ -214,7 +214,7 @@ static void make_conv(making *m, const itg_call *call, const bool *is_constant)
         add_operator(m, &o, &desc);
 }
 
-/* ---- matrix products: y = x * w + b; rank 2, or a stack ---- */
+/* ---- matrix products: y = x * w + b; rank 2 or a stack ---- */
 static void add_product(making *m, operands *o)
 {
     const dnnl_memory_desc_t any = any_layout(m, &o->w);
@@ -233,7 +233,7 @@ static void describe_matrix(making *m, const itg_shape *shape, bool transposed,
     describe(m, out, 2, dims, strides);
 }
 
-/* dims of `shape` aligned at the right in `rank` dims. */
+/* Aligns the dimensions of `shape` to the right of `rank` dimensions. */
 static void align(const itg_shape *shape, int rank, int64_t *dims)
 {
     for (int i = 0; i < rank; ++i) {
@@ -283,7 +283,7 @@ static void make_matmul(making *m, const itg_call *call, const bool *is_constant
     align(&a->shape, rank, x);
     align(&b->shape, rank, w);
     align(&y->shape, rank, out);
-    if (b->shape.rank == 2 && a->shape.rank == rank) { /* one tall product */
+    if (b->shape.rank == 2 && a->shape.rank == rank) { /* a single tall product */
         const int64_t rows = itg_dims_product(&a->shape, 0, rank - 1);
         x[1] = x[rank - 1];
         out[1] = out[rank - 1];

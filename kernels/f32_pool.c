@@ -1,6 +1,6 @@
-/* Pooling. MaxPool starts at -inf and ignores padding; NaN in a window is its result. Averages are
- * sums in double, kernel row then column ascending, divided by the count in double and rounded
- * once. Outputs of one row advance side by side. */
+/* Pooling. MaxPool starts at -inf and ignores padding; NaN in a window is its result. An average is
+ * a sum in double, kernel row then column ascending, divided by the count in double and rounded
+ * once. Outputs of a row are computed in parallel. */
 #include "kernels/f32_window.h"
 
 #include <math.h> /* INFINITY */
@@ -50,8 +50,8 @@ itg_status itg_f32_max_pool(const itg_call *call)
     return ITG_OK;
 }
 
-/* What a window along one dimension divides by: its taps inside the input or, with padding counted,
- * inside input and padding (a window of ceil_mode may reach beyond both). */
+/* Returns the divisor of a window along one dimension: its taps inside the input or, with padding
+ * counted, inside input and padding (a window of ceil_mode may reach beyond both). */
 static int64_t divisor(const itg_window *w, int d, int64_t out, int64_t pad_begin, int64_t pad_end,
                        bool count_pads)
 {

@@ -1,13 +1,12 @@
-/* QuantizeLinear and DequantizeLinear of ONNX files, with one scale or one for each element along
- * an axis: q = saturate(round(x / scale) + zero), half to even, x = (q - zero) * scale, in
- * float32. */
+/* QuantizeLinear and DequantizeLinear of ONNX files, with one scale or one per element along an
+ * axis. In float32: q = saturate(round(x / scale) + zero), half to even; x = (q - zero) * scale. */
 #include "kernels/float_call.h"
 #include "kernels/requant.h"
 
 typedef struct grid {
     const float *scale;
     const itg_tensor *zero; /* NULL: 0 */
-    int64_t count, inner;   /* scales, and elements between one and the next */
+    int64_t count, inner;   /* number of scales; elements per scale */
 } grid;
 
 static itg_status grid_of(const itg_call *call, const itg_tensor *real, const itg_tensor *codes,

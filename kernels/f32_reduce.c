@@ -1,7 +1,7 @@
-/* Reductions. Sums are formed in double in row-major order of the input, means divide by the count
- * in double; rounded once. Maxima start at -inf; NaN among the elements is the result. Of no
- * elements the sum is 0 and the maximum -inf, as ONNX has it; it leaves their mean open, which is
- * NaN here. */
+/* Reductions. Sums are formed in double in row-major order of the input; means divide by the count
+ * in double; both are rounded once. Maxima start at -inf; NaN among the elements is the result.
+ * Without elements, the sum is 0 and the maximum -inf, as in ONNX; the mean, which ONNX leaves
+ * open, is NaN. */
 #include "kernels/float_call.h"
 
 #include <math.h> /* INFINITY */
@@ -104,14 +104,14 @@ itg_status itg_f32_reduce(const itg_call *call)
                                          : reduce_sum(call, &s, outputs);
 }
 
-/* Whether a value takes the place of the most so far. NaN is larger than every number. */
+/* Whether a value replaces the largest so far. NaN is larger than every number. */
 static bool is_more(double value, double most, bool or_equal)
 {
     if (most != most) return or_equal && value != value;
     return value > most || value != value || (or_equal && value == most);
 }
 
-/* Of equal largest (ArgMin: smallest) values the first, or with select_last_index the last. */
+/* Of equal largest (ArgMin: smallest) values finds the first, or last with select_last_index. */
 itg_status itg_f32_arg_max(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0];

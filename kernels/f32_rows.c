@@ -1,4 +1,4 @@
-/* Hardmax, LpNormalization, MeanVarianceNormalization, Det: float32 in and out, computed in double,
+/* Hardmax, LpNormalization, MeanVarianceNormalization, Det of float32, computed in double and
  * rounded once. */
 #include "kernels/float_call.h"
 #include "kernels/math.h"
@@ -17,7 +17,7 @@ static bool find_lines(const itg_call *call, int64_t *size, int64_t *inner, int6
     return true;
 }
 
-/* 1 at the first largest element, NaN being larger than every number; else 0. */
+/* Writes 1 at the first largest element (NaN is larger than every number), else 0. */
 static void hardmax_line(const float *x, float *y, int64_t step, int64_t size)
 {
     int64_t best = 0;
@@ -29,7 +29,7 @@ static void hardmax_line(const float *x, float *y, int64_t step, int64_t size)
         y[i * step] = i == best ? 1.0f : 0.0f;
 }
 
-/* Where the norm is 0, so are the results. */
+/* Divides a line by its norm; if that is 0, the results are 0. */
 static void normalize_line(const float *x, float *y, int64_t step, int64_t size, bool squares)
 {
     double norm = 0.0;
@@ -61,7 +61,7 @@ itg_status itg_f32_lines(const itg_call *call)
     return ITG_OK;
 }
 
-/* sums[] += x, or with a mean the squared distance from it. */
+/* Adds each x to its sum, or, with a mean, the squared distance from it. */
 static void add_all(itg_strided s, const float *x, const double *mean, double *sums)
 {
     if (!itg_strided_start(&s)) return;
@@ -74,7 +74,7 @@ static void add_all(itg_strided s, const float *x, const double *mean, double *s
     } while (itg_strided_next(&s));
 }
 
-/* (x - mean) / (sqrt(variance) + 1e-9) over the axes, which output 0 keeps. */
+/* (x - mean) / (sqrt(variance) + 1e-9), mean and variance over the axes. */
 itg_status itg_f32_mean_variance(const itg_call *call)
 {
     itg_strided s;
@@ -134,7 +134,7 @@ static int64_t largest_in_column(const double *m, int64_t n, int64_t c)
     return best;
 }
 
-/* Gaussian elimination with the largest pivot of each column. */
+/* Gaussian elimination with the largest pivot in each column. */
 static double determinant(double *m, int64_t n)
 {
     double product = 1.0;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* GNU vectors keep a tile in registers and round each element operation as scalar code does.
- * Elsewhere, and where float expressions are evaluated in a wider type (s390x in ISO mode), a
- * "vector" is one float: assigning it rounds it. */
+ * Without them, or if float expressions are evaluated in a wider type (s390x in ISO mode), a
+ * "vector" is one float, which is rounded when it is assigned. */
 #if defined(__GNUC__) && FLT_EVAL_METHOD == 0
 #define ITG_GNU_VECTORS
 typedef float vector4 __attribute__((vector_size(16)));
@@ -26,7 +26,7 @@ typedef float vector4;
 #define UNROLL
 #endif
 
-/* One tile of ROWS x VECTORS vectors; both are constants, so that the loops over them unroll and
+/* Defines the tile of ROWS x VECTORS vectors. Both are constants, so the loops over them unroll and
  * the sums stay in registers. The product is rounded before it is added. */
 #define DEFINE_TILE(NAME, TARGET, TYPE, ROWS, VECTORS)                                             \
     TARGET static void NAME(const itg_f32_tile *tile)                                              \
@@ -76,8 +76,7 @@ typedef float vector4;
 #define PORTABLE
 DEFINE_TILES(portable, PORTABLE, vector4, 4, 2, 8)
 
-/* Sums must not be contracted: avx2 has no fma, and -ffp-contract=off forbids it where avx512f
- * has. */
+/* Sums must not be contracted: avx2 has no fma; for avx512f, -ffp-contract=off forbids it. */
 #if defined(ITG_GNU_VECTORS) && defined(__x86_64__)
 #define ITG_TILES_X86
 DEFINE_TILES(avx2, __attribute__((target("avx2"))), vector8, 4, 2, 8)

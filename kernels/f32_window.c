@@ -12,7 +12,7 @@ static itg_status read_plane(const itg_call *call, const itg_shape *shape, int64
     return ITG_OK;
 }
 
-/* No coordinate p * stride + r * dilation may leave int64: everything stays below 2^40. */
+/* Whether all coordinates p * stride + r * dilation stay below 2^40 and thus in int64. */
 static bool is_small(const itg_window *w, const int64_t *pads)
 {
     const int64_t limit = (int64_t)1 << 40;

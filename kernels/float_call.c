@@ -23,7 +23,7 @@ itg_status itg_call_no_memory(const itg_call *call)
     return itg_call_fail(call, ITG_NO_MEMORY, "no memory for its temporaries");
 }
 
-/* Present, or empty and therefore without data. */
+/* Whether a tensor has data, or needs none because it is empty. */
 static bool is_there(const itg_tensor *tensor)
 {
     int64_t elements;

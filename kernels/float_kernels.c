@@ -1,4 +1,4 @@
-/* The sets of float kernels by name, and what a build without oneDNN says. */
+/* Names of the sets of float kernels, and the functions of oneDNN in a build without it. */
 #include "kernels/f32_onednn.h"
 
 #include <string.h>

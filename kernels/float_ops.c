@@ -1,5 +1,5 @@
-/* The one table of float kernels. Data movement has its own, in move.c; univariate functions
- * theirs, in univariate.c. */
+/* The table of float kernels. move.c has the table of data movement, univariate.c that of
+ * univariate functions. */
 #include "kernels/float_ops.h"
 #include "kernels/float_call.h"
 

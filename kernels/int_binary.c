@@ -1,5 +1,5 @@
-/* Two operands, element by element, with broadcasting: codes are fetched in chunks, combined, and
- * handed to the epilogues. */
+/* Elementwise operations on two operands with broadcasting. Codes are fetched in chunks, combined
+ * and passed to the epilogues. */
 #include "kernels/int_parts.h"
 #include "kernels/requant_span.h"
 #include <string.h>
@@ -12,19 +12,19 @@ typedef struct binary {
     const itg_epilogue *out;
     int32_t out_count;
     bool swapped;                           /* F32: is_swapped */
-    bool tables;                            /* RESCALE of 8-bit codes: one result a code */
+    bool tables;                            /* RESCALE of 8-bit codes: by tables */
     int64_t table_a[CODES], table_b[CODES]; /* by code - least code of the storage */
 } binary;
 
-/* Walks the output in row-major order; the innermost dimensions that both operands pass with one
- * step are one run. */
+/* Walks the output in row-major order. A run is the innermost dimensions through which both
+ * operands move with a constant step. */
 typedef struct walk {
     int32_t rank;
     int64_t dims[ITG_MAX_RANK], step_a[ITG_MAX_RANK], step_b[ITG_MAX_RANK], index[ITG_MAX_RANK];
     int64_t at_a, at_b, left; /* left: elements until the end of the run */
 } walk;
 
-/* Merges each dimension into its inner neighbour where stepping over it equals going on. */
+/* Merges each dimension into its inner neighbour if both operands' steps continue through it. */
 static walk walk_start(const itg_broadcast *s)
 {
     walk w;
@@ -67,7 +67,7 @@ static void walk_forward(walk *w, int64_t n)
     }
 }
 
-/* The next n values (code - zero_point) of both operands. */
+/* Fetches the next n values (code - zero_point) of both operands. */
 static void fetch(walk *w, const itg_int_operand *a, const itg_int_operand *b, int64_t n,
                   int64_t *va, int64_t *vb)
 {
@@ -126,7 +126,7 @@ static int64_t multiply(const itg_int_binary *k, int64_t a, int64_t b)
     return fit(k, product);
 }
 
-/* Native results of a chunk into va. */
+/* Computes the native results of a chunk into va. */
 static void combine(const binary *t, int64_t *va, int64_t *vb, int64_t n)
 {
     const itg_int_binary *k = t->k;
@@ -160,8 +160,8 @@ static void store_floats(const itg_epilogue *out, int64_t first, int64_t n, cons
                                                                 : y[i];
 }
 
-/* The first operand of the fused sums: the one that varies along the innermost axis, a where both
- * do. */
+/* Whether b is the first operand of the fused sums. It is the operand that varies along the
+ * innermost axis, or a if both do. */
 static bool is_swapped(const itg_broadcast *shape)
 {
     for (int32_t d = shape->out.rank - 1; d >= 0; d--)
@@ -197,7 +197,7 @@ static void multiply_codes(const binary *t, int32_t o, int64_t n, const int64_t 
     itg_f32_mul_span(&k, v, n, out->lo, out->hi, q);
 }
 
-/* Subtraction has no integer kernel there: the float difference is quantized. */
+/* ONNX Runtime has no integer kernel for Sub: the float difference is quantized. */
 static void subtract_codes(const binary *t, int32_t o, int64_t n, const float *y, int32_t *q)
 {
     const itg_epilogue *out = &t->out[o];

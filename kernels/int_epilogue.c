@@ -1,4 +1,4 @@
-/* From native results to the codes (or floats) of an output. */
+/* Converts native results to the codes (or floats) of an output. */
 #include "kernels/int_parts.h"
 #include "kernels/requant_span.h"
 
@@ -9,7 +9,7 @@ static float to_float(int64_t acc, int64_t channel, const itg_epilogue *out)
     return v < out->float_lo ? out->float_lo : v > out->float_hi ? out->float_hi : v;
 }
 
-/* Codes that do not fit 32 bits (U32, S64 storage). */
+/* For codes that may not fit 32 bits (U32, S64 storage). */
 static int64_t to_code(int64_t acc, int64_t channel, const itg_epilogue *out)
 {
     if (out->requant_count > 0)

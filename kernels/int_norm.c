@@ -28,7 +28,7 @@ void itg_int_softmax_row(const itg_int_softmax *k, const itg_int_operand *x, int
 
 /* ---- LayerNormalization ---- */
 
-/* The root in double is off by one at most. */
+/* floor(sqrt(v)); the root in double is off by at most one. */
 static int64_t root_of(int64_t v)
 {
     int64_t root = (int64_t)itg_sqrt((double)v);

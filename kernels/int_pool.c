@@ -1,5 +1,5 @@
-/* Pools of codes, one output pixel of all channels at a time: rows of channels, added or compared.
- * A window's valid elements are those inside the image. */
+/* Pools of codes. One output pixel of all channels is computed at a time, by adding or comparing
+ * rows of channels. Only elements inside the image count. */
 #include "kernels/block_ops.h"
 #include "kernels/requant.h"
 #include <string.h>
@@ -14,7 +14,7 @@ itg_taps itg_valid_taps(int64_t first, int64_t dilation, int64_t taps, int64_t s
     return valid;
 }
 
-/* The valid part of window (p, q): y, x of the first kernel element and the ranges of steps. */
+/* The part of window (p, q) inside the image: y, x of its first element, and ranges of taps. */
 typedef struct patch {
     int64_t y, x;
     itg_taps rows, columns;
@@ -32,7 +32,7 @@ static patch window_patch(const itg_window *w, int64_t p, int64_t q)
     return a;
 }
 
-/* Calls body for the flat index `at` of channel 0 of every valid element. */
+/* Runs the body for every valid element; `at` is the flat index of its channel 0. */
 #define FOR_PATCH(w, a, at)                                                                        \
     for (int64_t r_ = (a)->rows.begin; r_ < (a)->rows.end; r_++)                                   \
         for (int64_t s_ = (a)->columns.begin,                                                      \

@@ -1,4 +1,4 @@
-/* Rows of codes to 64-bit integers, and codes back to their storage. */
+/* Reads rows of codes as 64-bit integers, and stores codes. */
 #include "kernels/int_parts.h"
 #include "kernels/clones.h"
 

@@ -1,6 +1,6 @@
-/* Every function is a fixed sequence of + - * / on doubles, so IEEE 754 alone decides its bits.
- * docs/arithmetic-math.md states each sequence; a change here changes that page and every table and
- * threshold computed with the function. */
+/* Every function is a fixed sequence of + - * / on doubles, so that IEEE 754 alone determines its
+ * bits. docs/arithmetic-math.md states each sequence. A change here changes that page and every
+ * table and threshold computed with the function. */
 #include "kernels/math.h"
 #include "kernels/math_parts.h"
 
@@ -122,8 +122,8 @@ double itg_frexp(double x, int *exponent)
     return from_bits((bits & ~((uint64_t)0x7ff << 52)) | (uint64_t)1022 << 52);
 }
 
-/* At most the last multiplication rounds: the others stay normal, or what they lose is far below
- * half of 2^-1074. */
+/* Only the last multiplication can round: the others stay normal, or lose far less than half of
+ * 2^-1074. */
 double itg_ldexp(double x, int exponent)
 {
     for (int i = 0; i < 2 && exponent > 1023; ++i) {
@@ -168,7 +168,7 @@ static double log_reduce(double x, int *k)
     return m;
 }
 
-/* The answers of logarithms where no reduction is possible. */
+/* Handles arguments without a reduction: NaN, negative, 0, infinity. */
 static bool log_special(double x, double *out)
 {
     if (x != x || x < 0.0) {
@@ -205,7 +205,7 @@ double itg_log(double x)
     return log_of_parts(m, k);
 }
 
-/* What 1 + u lost by rounding cancels in u / (w - 1) (Kahan). */
+/* u / (w - 1) cancels the rounding error of 1 + u (Kahan). */
 double itg_log1p(double u)
 {
     const double w = 1.0 + u;
@@ -237,7 +237,7 @@ double itg_erf(double x)
     return x < 0.0 ? -magnitude : magnitude;
 }
 
-/* Below 0.625 the diagonal Pade approximant of exp(2x) at order 8, whose integer terms are all
+/* Below 0.625 uses the diagonal Pade approximant of exp(2x) of order 8. All its integer terms are
  * positive. */
 double itg_tanh(double x)
 {
@@ -294,7 +294,7 @@ static pair pair_product(pair a, pair b)
     return two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
 }
 
-/* log(x), x positive and finite: the first two terms of the series in pairs, the rest in double */
+/* log(x) for positive finite x: the first two terms of the series as pairs, the rest in double. */
 static pair log_pair(double x)
 {
     int k;
@@ -323,7 +323,7 @@ static bool is_odd(double y)
     return is_integer(y) && !is_integer(0.5 * y);
 }
 
-/* Exponents that have an exact or direct form. */
+/* Computes powers with an exact or direct form. */
 static bool pow_direct(double x, double y, double *out)
 {
     if (y == 1.0) {
@@ -358,7 +358,7 @@ double itg_pow(double x, double y)
     if (a == 0.0 || a == (double)INFINITY) return sign * extreme;
     if (x < 0.0 && !is_integer(y)) return (double)NAN;
     if (a == 1.0) return sign;
-    if (y_magnitude >= 0x1p64) return extreme; /* even, or infinite; |log(a)| >= 2^-53 */
+    if (y_magnitude >= 0x1p64) return extreme; /* y is even or infinite; |log(a)| >= 2^-53 */
     const pair logarithm = log_pair(a);
     const pair product = two_product(logarithm.hi, y);
     return sign * exp_of_sum(product.hi, product.lo + logarithm.lo * y);

@@ -1,4 +1,4 @@
-/* Trigonometric and hyperbolic functions and their inverses; as math.c, of + - * / sqrt alone. */
+/* Trigonometric and hyperbolic functions and their inverses, by + - / sqrt only, as in math.c. */
 #include "kernels/math.h"
 #include "kernels/math_parts.h"
 
@@ -38,7 +38,7 @@ static const uint32_t two_over_pi[PI_WORDS] = {
     0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046,
 };
 
-/* 32 bits from bit `from` on of a number whose words stand lowest first in w[0], w[step]... */
+/* Returns 32 bits from bit `from` on of a number with words w[0], w[step]..., lowest first. */
 static uint32_t bits_from(const uint32_t *w, int step, int count, int from)
 {
     const int at = from / 32;

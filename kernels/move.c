@@ -1,5 +1,6 @@
 /* Data movement: Reshape Flatten Squeeze Unsqueeze Identity Dropout copy; Transpose Slice Expand
- * Concat Split are strided copies; Gather copies runs. Elements are bytes of the dtype's size. */
+ * Concat Split are strided copies; Gather copies runs. An element is as many bytes as its dtype
+ * has. */
 #include "kernels/float_call.h"
 #include "kernels/float_ops.h"
 
@@ -9,7 +10,7 @@
     for (int64_t i = 0; i < n; ++i)                                                                \
     memcpy(out + i * step_out * (size), in + i * step_in * (size), (size))
 
-/* n elements; steps in elements */
+/* Copies n elements; steps are in elements. */
 static void copy_run(char *out, int64_t step_out, const char *in, int64_t step_in, int64_t n,
                      size_t size)
 {
@@ -26,7 +27,7 @@ static void copy_run(char *out, int64_t step_out, const char *in, int64_t step_i
     }
 }
 
-/* Operand 0 is written, operand 1 read. */
+/* Copies operand 1 to operand 0. */
 static void copy_strided(itg_strided *s, void *out, const void *in, size_t size)
 {
     const int64_t bytes = (int64_t)size;
@@ -38,7 +39,7 @@ static void copy_strided(itg_strided *s, void *out, const void *in, size_t size)
     } while (itg_strided_next(s));
 }
 
-/* The output from the elements of input 0 at these strides. */
+/* Fills the output from input 0 with these strides. */
 static itg_status copy_view(const itg_call *call, const int64_t *strides, int64_t offset)
 {
     itg_strided s;
@@ -57,7 +58,7 @@ static itg_status copy_whole(const itg_call *call)
     if (itg_elements(&y->shape) != n)
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "output and input differ in size");
     if (y->data != x->data) memmove(y->data, x->data, (size_t)n * itg_dtype_size(x->dtype));
-    if (mask) { /* of Dropout: everything is kept */
+    if (mask) { /* Dropout's mask: everything is kept */
         if (mask->dtype != ITG_BOOL || itg_elements(&mask->shape) != n)
             return itg_call_fail(call, ITG_BAD_ARGUMENT, "its mask does not fit");
         memset(mask->data, 1, (size_t)n);
@@ -83,7 +84,7 @@ static itg_status transpose(const itg_call *call)
     return copy_view(call, stride, 0);
 }
 
-/* Element i of the slice is start + i * step of the input. */
+/* Whether the elements start + i * step of a slice lie in the input. */
 static bool slice_inside(int64_t start, int64_t step, int64_t extent, int64_t size)
 {
     if (extent == 0) return true;
@@ -132,7 +133,7 @@ static itg_status expand(const itg_call *call)
     return ITG_OK;
 }
 
-/* Concat and Split: `whole` consists of parts along the axis. */
+/* Whether parts along the axis make up `whole` (Concat, Split). */
 static bool parts_fit(const itg_tensor *whole, const itg_tensor *parts, int32_t count, int64_t axis)
 {
     int64_t total = 0;
@@ -212,7 +213,7 @@ static itg_status gather(const itg_call *call)
     return ITG_OK;
 }
 
-/* Views have none: they copy the whole. */
+/* Operators without an entry are views, which copy_whole copies. */
 static const itg_call_fn moves[ITG_OP_COUNT] = {
     [ITG_OP_TRANSPOSE] = transpose, [ITG_OP_SLICE] = slice, [ITG_OP_EXPAND] = expand,
     [ITG_OP_CONCAT] = concat,       [ITG_OP_SPLIT] = split, [ITG_OP_GATHER] = gather,

@@ -1,16 +1,16 @@
-/* Pad: constant, reflect, edge; a negative pad removes. What is removed is removed first, so
- * reflection and edge see the remaining elements, as in ONNX Runtime. */
+/* Pad: constant, reflect, edge. Negative pads remove elements first; reflect and edge repeat the
+ * remaining elements, as in ONNX Runtime. */
 #include "kernels/float_call.h"
 
 #include <string.h>
 
-/* One dimension: output i shows the kept part at i - begin. */
+/* One dimension. Output i corresponds to element i - begin of the kept part. */
 typedef struct pad_axis {
-    int64_t first, kept; /* of the input: index and count of what remains */
+    int64_t first, kept; /* index and number of kept elements of the input */
     int64_t begin;       /* pad before it, >= 0 */
 } pad_axis;
 
-/* Index into the input, or -1: the fill. */
+/* Returns the index into the input for output i; -1: the fill. */
 static int64_t source(const pad_axis *axis, itg_pad_mode mode, int64_t i)
 {
     int64_t at = i - axis->begin;
@@ -41,7 +41,7 @@ static bool make_axes(const itg_call *call, pad_axis *axes)
     return true;
 }
 
-/* The last dimension; from NULL: all of it is fill. */
+/* Pads a row of the last dimension; from NULL: the row is all fill. */
 static void pad_row(const pad_axis *axis, itg_pad_mode mode, const char *from, const char *fill,
                     size_t size, char *out, int64_t n)
 {

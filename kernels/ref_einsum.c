@@ -1,10 +1,10 @@
-/* Einsum by loops over the labels of its equation: products and sums in double in the order of the
- * labels (ascending), rounded once. */
+/* Einsum by loops over the labels of its equation. Products and sums are formed in double, in
+ * ascending order of the labels, and rounded once. */
 #include "base/einsum.h"
 #include "kernels/float_call.h"
 
-/* Moves to the next indices of these labels and the operands' elements with them; false: those were
- * the last, and all stand at the first again. */
+/* Advances the indices of these labels and the positions in the operands. False: after the last
+ * indices; all are reset to the first. */
 static bool advance(const itg_einsum *e, const int32_t *labels, int32_t count, int64_t *index,
                     int64_t *at)
 {

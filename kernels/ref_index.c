@@ -1,6 +1,6 @@
 /* Operators that read or write elements at indices: GatherElements, GatherND, ScatterElements,
- * ScatterND, OneHot. Elements are of any type. An index counts from the end where it is negative;
- * one that is out of range is an error. */
+ * ScatterND, OneHot. Elements may have any type. A negative index counts from the end; one out of
+ * range is an error. */
 #include "kernels/float_call.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ static int64_t merge_whole(itg_scatter how, int64_t old, int64_t update)
     }
 }
 
-/* Element `from` of the updates to element `to` of the output. Products of floats are formed in
+/* Applies element `from` of the updates to element `to` of the output. Float products are formed in
  * double and rounded once. */
 static void update(const itg_call *call, int64_t to, int64_t from)
 {
@@ -79,7 +79,7 @@ static void update(const itg_call *call, int64_t to, int64_t from)
                               itg_load(y->dtype, updates->data, from)));
 }
 
-/* Output 0 as input 0; the updates are of its type. */
+/* Copies input 0 to output 0 and checks the operands. */
 static bool begin_scatter(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0], *y = &call->outputs[0];
@@ -91,9 +91,9 @@ static bool begin_scatter(const itg_call *call)
     return true;
 }
 
-/* ---- one index an element ---- */
+/* ---- one index per element ---- */
 
-/* The indices' elements, and the element of `whole` with index 0 on the axis. */
+/* Sets up a walk over the indices and over elements of `whole` with index 0 on the axis. */
 static bool element_space(const itg_call *call, const itg_shape *whole, int64_t *stride,
                           itg_strided *s)
 {
@@ -111,7 +111,7 @@ static bool element_space(const itg_call *call, const itg_shape *whole, int64_t 
     return true;
 }
 
-/* Calls `use` with the number of an index and the element that it names. */
+/* Calls `use` with the position of each index and the element that it selects. */
 static itg_status each_element(const itg_call *call, const itg_shape *whole,
                                void (*use)(const itg_call *, int64_t i, int64_t at))
 {
@@ -160,10 +160,10 @@ itg_status itg_any_scatter_elements(const itg_call *call)
 /* ---- rows of indices ---- */
 
 typedef struct rows {
-    int64_t count, width; /* of rows, of numbers in one */
+    int64_t count, width; /* count: of rows; width: numbers of a row */
     int64_t per_batch;    /* rows */
     int64_t batch;        /* elements of `whole` */
-    int64_t slice;        /* elements that a row names */
+    int64_t slice;        /* elements that a row selects */
     int64_t size[ITG_MAX_RANK], stride[ITG_MAX_RANK];
 } rows;
 
@@ -189,7 +189,7 @@ static bool find_rows(const itg_call *call, const itg_shape *whole, rows *r)
     return true;
 }
 
-/* The first element that row i names. */
+/* Finds the first element that row i selects. */
 static itg_status find_slice(const itg_call *call, const rows *r, int64_t i, int64_t *at)
 {
     int64_t index = 0;
@@ -238,7 +238,7 @@ itg_status itg_any_scatter_nd(const itg_call *call)
 
 /* ---- OneHot ---- */
 
-/* Inputs: indices, depth, [off, on]. An index outside of [-depth, depth-1] is on nowhere. */
+/* Inputs: indices, depth, [off, on]. An index outside of [-depth, depth-1] gives only `off`. */
 itg_status itg_any_one_hot(const itg_call *call)
 {
     const itg_tensor *indices = &call->inputs[0], *values = itg_call_input(call, 2);

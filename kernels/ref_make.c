@@ -1,5 +1,5 @@
-/* Operators that make tensors of a pattern, or place elements by one: Range, Size, EyeLike, Trilu,
- * Tile, CumSum, CumProd, ReverseSequence. */
+/* Operators that fill or place elements by a pattern: Range, Size, EyeLike, Trilu, Tile, CumSum,
+ * CumProd, ReverseSequence. */
 #include "kernels/float_call.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static bool is_index(const itg_tensor *t)
     return t && (t->dtype == ITG_S64 || t->dtype == ITG_S32);
 }
 
-/* Element i is start + i * delta: of floats in double, rounded once. */
+/* Element i is start + i * delta; floats are computed in double and rounded once. */
 itg_status itg_any_range(const itg_call *call)
 {
     const itg_tensor *start = &call->inputs[0], *delta = itg_call_input(call, 2);
@@ -51,7 +51,7 @@ itg_status itg_any_eye_like(const itg_call *call)
     return ITG_OK;
 }
 
-/* The part of each matrix on and above diagonal k (upper), or on and below it; 0 elsewhere. */
+/* Keeps the part of each matrix on and above diagonal k (upper), or on and below it; else 0. */
 itg_status itg_any_trilu(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0], *diagonal = itg_call_input(call, 1);
@@ -73,7 +73,7 @@ itg_status itg_any_trilu(const itg_call *call)
     return ITG_OK;
 }
 
-/* The element of a tensor that repeats along every dimension which shows at element i of y. */
+/* Returns the index in x of element i of y, in which x repeats along every dimension. */
 static int64_t tiled_from(const itg_shape *x, const itg_shape *y, int64_t i)
 {
     int64_t from = 0, step = 1;
@@ -100,7 +100,7 @@ itg_status itg_any_tile(const itg_call *call)
     return ITG_OK;
 }
 
-/* One line of CumSum or CumProd: floats in double, each result rounded once; integers wrap. */
+/* Computes a line of CumSum or CumProd: floats in double, each rounded once; integers wrap. */
 static void add_line(const itg_call *call, int64_t first, int64_t step, int64_t count)
 {
     const itg_tensor *x = &call->inputs[0];
@@ -149,7 +149,7 @@ itg_status itg_any_cumulative(const itg_call *call)
     return ITG_OK;
 }
 
-/* The first lengths[b] steps of batch b stand in the reverse order. */
+/* Reverses the first lengths[b] steps of each batch b. */
 itg_status itg_any_reverse_sequence(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0], *lengths = itg_call_input(call, 1);

@@ -1,5 +1,4 @@
-/* Operators that compare elements of a tensor with each other, or choose among them: TopK, Unique,
- * NonZero, Compress. */
+/* Operators that compare or select elements of a tensor: TopK, Unique, NonZero, Compress. */
 #include "base/element.h"
 #include "kernels/float_call.h"
 
@@ -38,8 +37,8 @@ static int largest_first(const void *a, const void *b)
     return order != 0 ? order : by_index(p, q);
 }
 
-/* Of equal elements the one with the lower index comes first; NaN is larger than every number.
- * Elements are sorted also where they need not be. */
+/* Of equal elements the one with the lower index comes first. NaN is larger than every number.
+ * Results are sorted even if that is not requested. */
 itg_status itg_any_top_k(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0], *values = itg_call_output(call, 0);
@@ -118,7 +117,7 @@ itg_status itg_any_unique(const itg_call *call)
 
 /* ---- NonZero, Compress ---- */
 
-/* Row d of the output is the index on dimension d; a scalar counts as one dimension. */
+/* Row d of the output is the index along dimension d; a scalar counts as one dimension. */
 itg_status itg_any_non_zero(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0], *y = &call->outputs[0];

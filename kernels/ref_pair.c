@@ -1,6 +1,6 @@
-/* Elementwise operators of two operands, on every element type: comparisons, logic, bits, Mod, and
- * the arithmetic of f32_elementwise.c on the types for which it has no loops. Integers are computed
- * in 64 bits and wrap in their own type. Sum and Mean of any number of operands. */
+/* Elementwise operators of two operands on every element type: comparisons, logic, bits, Mod, and
+ * arithmetic on the types that f32_elementwise.c does not support. Integers are computed in 64 bits
+ * and wrap in their own type. Also Sum and Mean of any number of operands. */
 #include "kernels/float_call.h"
 
 #include <math.h> /* fmod and copysign, which are exact */
@@ -38,7 +38,7 @@ WHOLE(divide, y == -1 ? (int64_t)(0u - (uint64_t)x) : x / y)
 WHOLE(min, y < x ? y : x)
 WHOLE(max, y > x ? y : x)
 
-/* The result has the divisor's sign, or where it is truncated the dividend's. */
+/* The result has the sign of the divisor, or, if truncated, of the dividend. */
 static int64_t mod_whole(const itg_attrs *a, int64_t x, int64_t y)
 {
     const int64_t rest = y == -1 ? 0 : x % y;
@@ -53,8 +53,8 @@ static double mod_real(const itg_attrs *a, double x, double y)
     return (rest < 0.0) != (y < 0.0) ? rest + y : rest;
 }
 
-/* Bits that leave the element are lost. To the right the sign comes in. Of a shift by the width or
- * more, or by less than 0, the sign or nothing is left. */
+/* Bits beyond the element's width are lost. A right shift copies the sign. A shift by at least the
+ * width, or by less than 0, gives only copies of the sign, or 0. */
 static int64_t shift_whole(const itg_attrs *a, int64_t x, int64_t y)
 {
     const bool out = y < 0 || y > 63;
@@ -64,8 +64,8 @@ static int64_t shift_whole(const itg_attrs *a, int64_t x, int64_t y)
 }
 
 static const struct {
-    whole_fn whole; /* NULL: not of integers */
-    real_fn real;   /* NULL: not of floats */
+    whole_fn whole; /* NULL: not for integers */
+    real_fn real;   /* NULL: not for floats */
 } rules[ITG_OP_COUNT] = {
     [ITG_OP_EQUAL] = {equal_whole, equal_real},
     [ITG_OP_LESS] = {less_whole, less_real},
@@ -110,7 +110,7 @@ static itg_status check(const itg_call *call, const itg_tensor *a, const itg_ten
     return ITG_OK;
 }
 
-/* The two operands at i and j, to element k of the output. */
+/* Computes element k of the output from elements i and j of the operands. */
 static void compute(const itg_call *call, const itg_tensor *a, int64_t i, const itg_tensor *b,
                     int64_t j, int64_t k)
 {
@@ -164,7 +164,7 @@ static itg_status add_operand(const itg_call *call, int32_t index, double *sums)
     return ITG_OK;
 }
 
-/* In double from the left, divided by the number of operands or by 1, rounded once. */
+/* Adds in double from the left, divides a Mean by the number of operands, and rounds once. */
 itg_status itg_f32_sum(const itg_call *call)
 {
     itg_status status = itg_call_need_f32(call, call->input_count);

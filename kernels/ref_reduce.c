@@ -1,6 +1,7 @@
 /* Reductions other than the sum and the maximum of floats (f32_reduce.c). Floats are reduced in
- * double in row-major order of the input and rounded once; integers in 64 bits, and wrap. ReduceL2,
- * ReduceLogSum and ReduceLogSumExp of integers are computed in double and truncated. */
+ * double in row-major order of the input and rounded once. Integers are reduced in 64 bits and
+ * wrap, except that ReduceL2, ReduceLogSum and ReduceLogSumExp compute them in double and
+ * truncate. */
 #include "kernels/float_call.h"
 #include "kernels/math.h"
 
@@ -57,10 +58,10 @@ static int64_t add_square_whole(int64_t sum, int64_t x)
 }
 
 typedef struct reduction {
-    double (*real)(double sum, double x); /* NULL: f32_reduce.c has it */
+    double (*real)(double sum, double x); /* NULL: in f32_reduce.c */
     double from;
     double (*end)(double sum);                /* NULL: the sum is the result */
-    int64_t (*whole)(int64_t sum, int64_t x); /* NULL: integers are computed as numbers */
+    int64_t (*whole)(int64_t sum, int64_t x); /* NULL: integers use `real` */
 } reduction;
 
 static const reduction reductions[ITG_OP_COUNT] = {
@@ -107,7 +108,7 @@ static itg_status reduce_whole(const itg_call *call, itg_strided s, int64_t outp
     return ITG_OK;
 }
 
-/* sums[] = step(sums[], x), or with a shift step(sums[], exp(x - shift[])). */
+/* sums[] = step(sums[], x), or, with a shift, step(sums[], exp(x - shift[])). */
 static void accumulate(const itg_call *call, itg_strided s, double (*step)(double, double),
                        const double *shift, double *sums)
 {
@@ -128,8 +129,8 @@ static void fill(double *sums, int64_t n, double value)
         sums[i] = value;
 }
 
-/* LogSumExp subtracts the largest element before it takes exponentials; of infinite ones the
- * largest is the result. */
+/* Reduces in double. LogSumExp subtracts the largest element before taking exponentials; if that is
+ * infinite, it is the result. */
 static void reduce_real(const itg_call *call, const itg_strided *s, int64_t n, double *sums,
                         double *most)
 {

@@ -1,5 +1,5 @@
-/* Elementwise operators of one operand that are no functions of real numbers: logic, bits, tests;
- * and Abs, Neg, Sign, Relu and Clip on integers. */
+/* Elementwise operators of one operand that are not functions of real numbers: logic, bits, tests;
+ * and Abs, Neg, Sign, Relu, Clip on integers. */
 #include "kernels/float_call.h"
 
 #include <math.h> /* INFINITY */
@@ -51,7 +51,7 @@ static int64_t relu(const itg_attrs *a, int64_t x)
     return x < 0 ? 0 : x;
 }
 
-/* Bounds beyond the integers bound nothing; shape inference knows that the others are whole. */
+/* Clips. Bounds beyond the integers have no effect; shape inference ensures whole ones. */
 static int64_t clip(const itg_attrs *a, int64_t x)
 {
     if (a->min > -0x1p63f && x < (int64_t)a->min) x = (int64_t)a->min;
@@ -60,8 +60,8 @@ static int64_t clip(const itg_attrs *a, int64_t x)
 }
 
 static const struct {
-    int64_t (*whole)(const itg_attrs *a, int64_t x); /* NULL: not of integers */
-    double (*real)(const itg_attrs *a, double x);    /* NULL: not of floats */
+    int64_t (*whole)(const itg_attrs *a, int64_t x); /* NULL: not for integers */
+    double (*real)(const itg_attrs *a, double x);    /* NULL: not for floats */
 } rules[ITG_OP_COUNT] = {
     [ITG_OP_IS_NAN] = {NULL, is_nan}, [ITG_OP_IS_INF] = {NULL, is_inf},
     [ITG_OP_NOT] = {not, NULL},       [ITG_OP_BITWISE_NOT] = {bitwise_not, NULL},

@@ -1,5 +1,5 @@
 /* The definition of rounding and requantization, with the terms of rounding.h. Every function is
- * exact: it computes in 128 bits and saturates only the last result to int64. */
+ * exact: it computes in 128 bits and saturates only the final result to int64. */
 #include "kernels/requant.h"
 #include "kernels/rounding.h"
 #include <float.h>
@@ -19,8 +19,8 @@ static int64_t saturate(wide v)
     return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
 }
 
-/* round(v / 2^shift), shift 0..126, |v| <= 2^126: what lies beyond, no derived constant reaches. >>
- * is the floor: both compilers shift negative values arithmetically. */
+/* round(v / 2^shift), shift 0..126. v is saturated to 2^126, which derived constants never exceed.
+ * >> is the floor: both compilers shift negative values arithmetically. */
 static wide round_shift(wide v, int32_t shift, itg_rounding rounding)
 {
     const wide most = (wide)1 << 126, half = ITG_ROUND_HALF((wide)1, shift);
@@ -33,8 +33,8 @@ int64_t itg_round_shift_product(int64_t a, int64_t b, int32_t shift, itg_roundin
     return saturate(round_shift((wide)a * b, shift, rounding));
 }
 
-/* Is floor + 1 the rounded value? `twice` compares twice the remainder with the divisor: -1, 0, 1.
- * The remainder as a fraction of four, rounded as rounding.h says. */
+/* Whether floor + 1 is the rounded value. twice: -1, 0, 1 as twice the remainder compares with the
+ * divisor. The remainder is rounded as a fraction of four by rounding.h. */
 static bool rounds_up(bool negative, bool floor_is_odd, bool exact, int twice,
                       itg_rounding rounding)
 {
@@ -55,7 +55,7 @@ int64_t itg_round_divide(int64_t numerator, int64_t denominator, itg_rounding ro
            rounds_up(numerator < 0, (quotient & 1) != 0, remainder == 0, twice, rounding);
 }
 
-/* One bit of the root after another, from the highest that v may have. */
+/* Finds the root bit by bit, from the highest possible bit. */
 int64_t itg_floor_sqrt(int64_t v)
 {
     int64_t root = 0;
@@ -67,7 +67,7 @@ int64_t itg_floor_sqrt(int64_t v)
     return root;
 }
 
-/* Adding 2^52 leaves no bits below the point, and the hardware's own rounding is half to even. */
+/* Adding 2^52 removes all bits below the point; the hardware rounds half to even. */
 double itg_round_half_even(double x)
 {
     const double no_fraction = ITG_NO_FRACTION_F64;
@@ -85,8 +85,8 @@ static int64_t nearest(double x)
     return x == x ? (int64_t)itg_round_half_even(x) : 0;
 }
 
-/* v * m saturated to 128 bits. Derived constants never reach the division: 64 + 31 bits shifted
- * left by at most 31. */
+/* v * m, saturated to 128 bits. Derived constants never reach the division: they have 64 + 31 bits
+ * shifted left by at most 31. */
 static wide multiply(wide v, int64_t m)
 {
     if (v >= INT64_MIN && v <= INT64_MAX) return v * m;
@@ -140,8 +140,8 @@ static void add_stage(itg_requant *r, int64_t multiplier, int32_t shift, itg_rou
     r->stage[r->stage_count++] = (itg_requant_stage){multiplier, shift, rounding};
 }
 
-/* The shortest pre-shift that brings both ends of [-bound, bound] strictly within 2^(bits-1); 0
- * without one. */
+/* Returns the shortest pre-shift that brings both ends of [-bound, bound] strictly within
+ * 2^(bits-1); 0 if the form has none. */
 static int32_t pre_shift(const itg_requant_spec *spec, int64_t bound)
 {
     if (spec->pre_shift_bits <= 0 || spec->pre_shift_bits > 63) return 0;
@@ -181,9 +181,9 @@ static itg_status derive_shift(const itg_requant_spec *spec, double ratio, itg_r
     return ITG_OK;
 }
 
-/* PRESHIFT and STAGES: they differ in where the shift stands. A negative rest is folded into the
- * multiply stage: the left shift is exact, so the stage rounds the same quotient as if the shift
- * came first. */
+/* Derives PRESHIFT and STAGES, which differ in the position of the shift. A negative shift is
+ * folded into the multiply stage: the left shift is exact, so the stage rounds the same
+ * quotient. */
 static itg_status derive_multiply_shift(const itg_requant_spec *spec, double ratio,
                                         int64_t acc_bound, itg_requant *out)
 {
@@ -293,8 +293,8 @@ int64_t itg_accumulator_fit(itg_accumulator acc, int64_t v)
 
 /* ---- float32 forms ---- */
 
-/* The product of two float32 is exact in binary64. Where the sum is not, it is moved to the
- * neighbour with an odd last bit: rounding that to float32 equals rounding the exact sum (Boldo and
+/* The product of two float32 is exact in binary64. If the sum is not exact, it is moved to the
+ * neighbour with an odd last bit. Rounding that to float32 equals rounding the exact sum (Boldo and
  * Melquiond 2008). */
 float itg_fma_f32(float a, float b, float c)
 {

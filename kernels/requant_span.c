@@ -1,6 +1,6 @@
-/* Why these loops are exact. Stages: before the loop a bound of every intermediate product is
- * computed; if all stay within 2^62, 64-bit arithmetic is the unbounded arithmetic of requant.c.
- * Float: clamping to integers that float32 holds commutes with rounding, and what remains lies
+/* Requantization of arrays. The fast loops are exact. Stages: a bound of every intermediate product
+ * is computed first; if all stay within 2^62, 64-bit arithmetic equals the unbounded arithmetic of
+ * requant.c. Float: clamping to integers that float32 holds commutes with rounding. The result lies
  * within 2^22, where adding 1.5 * 2^23 rounds half to even. */
 #include "kernels/requant_span.h"
 #include "kernels/rounding.h"
@@ -14,7 +14,7 @@ static uint64_t magnitude(int64_t v)
     return v < 0 ? (uint64_t)0 - (uint64_t)v : (uint64_t)v;
 }
 
-/* Does every product of |acc| <= bound stay within 2^62? */
+/* Whether every product stays within 2^62 for |acc| <= bound. */
 static bool stages_fit(const itg_requant *r, uint64_t bound)
 {
     for (int32_t i = 0; i < r->stage_count; i++) {
@@ -37,7 +37,7 @@ ITG_INLINE void multiply_shift(int64_t m, int32_t s, itg_rounding rounding, int6
         v[i] = itg_round_shift_64(v[i] * m, s, rounding);
 }
 
-/* One right-shift stage over n values: a loop for each rounding, which is a constant there. */
+/* Applies one right-shift stage. Each rounding has its own loop, in which it is a constant. */
 ITG_INLINE void stage_right(const itg_requant_stage *stage, int64_t *v, int64_t n)
 {
     const int64_t m = stage->multiplier;
@@ -147,8 +147,8 @@ void itg_requant_span64(const itg_requant *r, const int64_t *acc, int64_t n, int
     }
 }
 
-/* fl(a * b + c): exact in binary64 but for the last rounding, unless *inexact says so. Then c is
- * not finite or far from a * b, and only itg_fma_f32 rounds once. */
+/* fl(a * b + c). It is rounded once, unless *inexact grows; then c is not finite or far from a * b,
+ * and only itg_fma_f32 rounds once. */
 ITG_INLINE float fma_f32(float a, float b, float c, double *inexact)
 {
     double product = (double)a * (double)b, addend = (double)c, sum = product + addend;
@@ -157,7 +157,7 @@ ITG_INLINE float fma_f32(float a, float b, float c, double *inexact)
     return (float)sum;
 }
 
-/* False: some sum was not exact, and q is not to be used. */
+/* False: some sum was not exact, and q must not be used. */
 ITG_CLONES
 static bool run_f32_add(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n,
                         float low, float high, int32_t *q)
@@ -181,7 +181,7 @@ static bool run_f32_add(const itg_f32_add *k, const int32_t *a, const int32_t *b
 void itg_f32_add_span(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n,
                       int64_t lo, int64_t hi, int32_t *q)
 {
-    const float large = 1e28F; /* 2^31 times this is finite: no infinities to subtract */
+    const float large = 1e28F; /* 2^31 times this is finite, so no infinities are subtracted */
     if (f32_fits(0, lo, hi) && k->ra < large && k->rb < large && k->fixed < large &&
         k->fixed > -large && run_f32_add(k, a, b, n, (float)lo, (float)hi, q))
         return;

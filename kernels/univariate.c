@@ -3,7 +3,7 @@
 #include "kernels/float_ops.h"
 #include "kernels/math.h"
 
-/* Both comparisons are false for NaN, which therefore passes. */
+/* NaN passes, because both comparisons are false. */
 static double clamp(double x, double lo, double hi)
 {
     const double raised = x < lo ? lo : x;
@@ -77,8 +77,8 @@ static double softplus(double x)
     return (x > 0.0 ? x : 0.0) + itg_log1p(itg_exp(-magnitude));
 }
 
-/* x times the normal distribution's share below x; or tanh in place of erf. Far below 0 it is -0
- * anyway, and -infinity would give NaN. */
+/* x times the share of the normal distribution below x, or its approximation by tanh. Far below 0
+ * the result is -0; the formula would give NaN for -infinity. */
 static double gelu(const itg_attrs *a, double x)
 {
     const double root_half = 0x1.6a09e667f3bcdp-1, root_two_over_pi = 0x1.9884533d43651p-1;
@@ -87,7 +87,7 @@ static double gelu(const itg_attrs *a, double x)
     return 0.5 * x * (1.0 + itg_tanh(root_two_over_pi * (x + 0.044715 * (x * x * x))));
 }
 
-/* A share of nothing is nothing, also of infinity. */
+/* If the sigmoid is 0, the result is 0 of x's sign, also for -infinity. */
 static double swish(const itg_attrs *a, double x)
 {
     const double share = itg_sigmoid((double)a->alpha * x);
@@ -182,8 +182,8 @@ double itg_univariate(itg_op op, const itg_attrs *attrs, double x)
     return f->plain != NULL ? f->plain(x) : f->of(attrs, x);
 }
 
-/* Relu and Clip choose one of their operands, so float32 gives the bits that double would; these
- * loops vectorize. */
+/* Relu and Clip select one of their operands, so float32 gives the same bits as double. These loops
+ * vectorize. */
 static void relu_run(const float *x, int64_t n, float *y)
 {
     for (int64_t i = 0; i < n; ++i)

@@ -1,5 +1,5 @@
-/* What stands in a run's JSON documents, as plain structs: the edges of its strategy, the choices
- * of a trial. The log takes these documents as they come, so nothing in them is believed. */
+/* Reads a run's JSON documents into structs: the edges of its strategy, the choices of a trial. The
+ * log stores these documents unchecked, so they are not trusted. */
 #include "base/json_take.h"
 #include "logs/store.h"
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void no_memory(reader *r)
         r->t.status = itg_fail(r->t.err, ITG_NO_MEMORY, "no memory for the details of a run");
 }
 
-/* An arena, and the document as text, where there is one. */
+/* Creates an arena and parses the document, if there is one. */
 static reader open_document(const itg_run_record *record, const char *text, const char *what,
                             itg_json **json, itg_error *err)
 {
@@ -51,7 +51,7 @@ static void *list_of(reader *r, size_t count, size_t size)
     return list;
 }
 
-/* Text that outlives the document; NULL stays NULL. */
+/* Copies text that must outlive the document; NULL stays NULL. */
 static const char *keep(reader *r, const char *text)
 {
     const char *kept = text ? itg_arena_strdup(r->arena, text) : NULL;
@@ -125,7 +125,7 @@ const itg_run_edge *itg_run_edges_at(const itg_run_edges *edges, int32_t index)
     return index >= 0 && index < edges->count ? &edges->edges[index] : NULL;
 }
 
-/* The strategy names this file by its hash (docs/strategy-file.md). */
+/* Writes the codes to a file named by their hash, as the strategy says (docs/strategy-file.md). */
 static itg_status save_codes(const itg_run_record *record, const char *path, itg_error *err)
 {
     unsigned char hash[32];
@@ -157,7 +157,7 @@ itg_status itg_run_strategy_save(const itg_run_record *record, const char *path,
 
 /* ---- the choices of a trial ---- */
 
-/* A width stands in the point itself, a method by its index in the dimension's values. */
+/* The point holds a width itself, but a method as an index into the dimension's values. */
 static void read_choice(reader *r, const itg_json_value *dim, int32_t chosen, itg_run_choice *out)
 {
     if (itg_json_typeof(dim) != ITG_JSON_OBJECT)

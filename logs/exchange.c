@@ -1,4 +1,4 @@
-/* Export and import of one run. Both see and leave the database as a whole: one transaction. */
+/* Export and import of one run, each in one transaction. */
 #include "logs/exchange.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static itg_status read_text(itg_run_log *log, int64_t run, bool numbered, itg_st
     return status;
 }
 
-/* The run as it is at one moment, while another program may be writing it. */
+/* Reads the run in one transaction, because another program may be writing it. */
 static itg_status read_snapshot(itg_run_log *log, int64_t run, itg_strbuf *out, itg_error *err)
 {
     bool own = sqlite3_get_autocommit(log->db) != 0;
@@ -76,7 +76,7 @@ static itg_status insert(import *in, itg_error *err)
     return status == ITG_OK && r->ended ? itg_log_update_end(in->log, in->run, &end, err) : status;
 }
 
-/* The log keeps one entry for equal hashes: the file must agree with what stands there. */
+/* The log keeps one entry for equal hashes, so the file must agree with the existing entry. */
 static itg_status check_agreement(const import *in, const char *text, itg_error *err)
 {
     itg_strbuf wanted = {0};
@@ -102,7 +102,7 @@ static itg_status check_differs(const import *in, int64_t other, const char *tex
     return status;
 }
 
-/* No other run is equal to the one that was just inserted. */
+/* Checks that no other run equals the one that was just inserted. */
 static itg_status check_new(const import *in, const char *text, itg_error *err)
 {
     sqlite3_stmt *s = NULL;

@@ -1,6 +1,6 @@
-/* Inside logs: a run as JSON, complete; docs/log-schema.md describes the file. Reading what was
- * written and writing it again gives the same text. Documents that stand in the log as text
- * (options, hardware, strategy...) are strings: they keep their bytes, on which hashes depend. */
+/* Private to logs: a complete run as JSON; docs/log-schema.md describes the file. Reading a file
+ * and writing it again gives the same text. Documents that the log holds as text (options,
+ * hardware, strategy...) are strings, so that their bytes and hashes stay the same. */
 #ifndef ITG_LOG_EXCHANGE_H
 #define ITG_LOG_EXCHANGE_H
 #include "logs/store.h"
@@ -8,7 +8,7 @@
 
 #define ITG_LOG_EXCHANGE_KIND "intaglio-run"
 #define ITG_LOG_EXCHANGE_VERSION 2
-#define ITG_LOG_EXCHANGE_MAX_BYTES ((size_t)1 << 30) /* written, and read */
+#define ITG_LOG_EXCHANGE_MAX_BYTES ((size_t)1 << 30) /* of files that are written or read */
 
 /* A run with its trials; count = record->trials. */
 typedef struct itg_log_run {
@@ -17,15 +17,15 @@ typedef struct itg_log_run {
     int64_t count;
 } itg_log_run;
 
-/* The four data sets of a run, by the names of their members; only the first is always there. */
+/* The four data sets of a run, by the names of their members. Only the first is always present. */
 enum { ITG_LOG_DATA_SETS = 4 };
 extern const char *const itg_log_data_names[ITG_LOG_DATA_SETS];
 itg_run_data *itg_log_data_set(itg_run_info *info, int index);
 
-/* numbered: with the run's number, as files have it. Failed allocations are remembered by out. */
+/* numbered: with the run's number, as in files. out remembers failed allocations. */
 void itg_log_write_run(const itg_log_run *run, bool numbered, itg_strbuf *out);
 
-/* Checks everything. Trials are read one by one: their number has no limit but the text's. *out
+/* Checks everything. Trials are read one by one; only the text's size limits their number. *out
  * borrows its strings from *json, which is the text without its trials, and the rest from arena.
  * path names the text in errors. */
 itg_status itg_log_parse_run(const char *text, size_t bytes, const char *path, itg_arena *arena,

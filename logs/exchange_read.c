@@ -1,5 +1,5 @@
-/* A run from JSON: every member is there, of its type and within its limits, and none that is not
- * known; what a number refers to exists. */
+/* Reads a run from JSON. Every member must exist, have its type and be within its limits; unknown
+ * members are refused. Numbers must refer to something that exists. */
 #include "base/selection.h"
 #include "base/user_metric.h"
 #include "logs/exchange.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The largest integer that JSON readers agree on. */
+/* The largest integer that all JSON readers represent exactly. */
 #define MOST (INT64_C(1) << 53)
 
 typedef struct reader {
@@ -27,7 +27,7 @@ static void no_memory(reader *r)
 
 /* ---- values ---- */
 
-/* The member, of any type; NULL where it is missing. */
+/* Returns a required member of any type. */
 static const itg_json_value *need(reader *r, const itg_json_value *object, const char *key)
 {
     const itg_json_value *v = r->t.status == ITG_OK ? itg_json_find(object, key) : NULL;
@@ -40,7 +40,7 @@ static bool is_null(const itg_json_value *v)
     return itg_json_typeof(v) == ITG_JSON_NULL;
 }
 
-/* A text, or null. */
+/* Reads a text or null. */
 static const char *read_optional(reader *r, const itg_json_value *object, const char *key)
 {
     const itg_json_value *v = need(r, object, key);
@@ -57,7 +57,7 @@ static double number_of(reader *r, const itg_json_value *v)
     return itg_json_number_of(&r->t, v);
 }
 
-/* The text of a JSON document, or null. */
+/* Reads a text that must be a JSON document, or null. */
 static const char *read_document_or_null(reader *r, const itg_json_value *object, const char *key)
 {
     itg_json *inner = NULL;
@@ -82,7 +82,7 @@ static const char *read_document(reader *r, const itg_json_value *object, const 
 
 /* ---- scores ---- */
 
-/* Absent: not known. */
+/* Reads a metric; if it is absent, *out stays unknown. */
 static void read_metric(reader *r, const itg_json_value *object, itg_metric metric, double *out)
 {
     const itg_metric_info *about = itg_metric_about(metric);
@@ -92,7 +92,7 @@ static void read_metric(reader *r, const itg_json_value *object, itg_metric metr
     if (!itg_metric_allows(metric, *out)) refuse(r, v, itg_unit_range(about->unit));
 }
 
-/* Where stopped_at is set, there is no digest. */
+/* Reads a score. It has no digest if stopped_at is set. */
 static void read_score(reader *r, const itg_json_value *object, itg_score *out)
 {
     const char *keys[ITG_METRIC_USER1 + 4] = {0};
@@ -171,7 +171,7 @@ static void read_point(reader *r, const itg_json_value *list, itg_trial *out)
     out->dim_count = (int32_t)length;
 }
 
-/* With a score, or with an error (which may be null): could not be realized. */
+/* Reads a score, or an error (which may be null) of a trial that could not be realized. */
 static void read_outcome(reader *r, const itg_json_value *v, itg_trial *out)
 {
     static const char *const keys[][7] = {
@@ -202,13 +202,13 @@ static void read_trial(reader *r, const itg_json_value *v, int64_t number, itg_t
     if (r->t.status == ITG_OK) read_outcome(r, v, out);
 }
 
-/* The text of an array's elements, and of the next of them. */
+/* A part of the text: the elements of an array, or one of them. */
 typedef struct slice {
     const char *at, *end;
 } slice;
 
-/* Where the value that begins at `at` ends: at the comma or bracket behind it. Only brackets and
- * strings are looked at: what is cut out is parsed. */
+/* Returns the end of the value at `at`: the comma or bracket behind it. It only looks at brackets
+ * and strings, because each value is parsed later. */
 static const char *end_of_value(const char *at, const char *end)
 {
     for (int depth = 0; at < end; at++) {
@@ -233,12 +233,12 @@ static const char *skip_blanks(const char *at, const char *end)
     return at;
 }
 
-/* The elements of the object's member "trials", or nothing. */
+/* Finds the elements of the object's member "trials", or nothing. */
 static slice find_trials(const char *text, size_t bytes)
 {
     static const char key[] = "\"trials\"";
     const char *end = text + bytes, *at = skip_blanks(text, end);
-    for (at += at < end; at < end; at++) { /* behind the '{', then behind each ',' */
+    for (at += at < end; at < end; at++) { /* after the '{', then after each ',' */
         at = skip_blanks(at, end);
         size_t left = (size_t)(end - at);
         bool found = left > sizeof key && memcmp(at, key, sizeof key - 1) == 0;
@@ -256,7 +256,7 @@ static slice find_trials(const char *text, size_t bytes)
     return (slice){NULL, NULL};
 }
 
-/* Cuts off the next element; false: there is none. */
+/* Takes the next element; false: there is none. */
 static bool next(slice *rest, slice *out)
 {
     if (rest->at > rest->end) return false;
@@ -290,7 +290,7 @@ static itg_status parse_trial(const reader *whole, slice text, int64_t number, i
     read_trial(&r, root, number, out);
     if (r.t.status == ITG_OK && number > 0 && out->dim_count != dims)
         refuse(&r, itg_json_find(root, "point"), "as many numbers as in the other points");
-    if (out->error) { /* the text goes with the document */
+    if (out->error) { /* the document owns the text */
         out->error = itg_arena_strdup(r.arena, out->error);
         if (!out->error) no_memory(&r);
     }
@@ -328,7 +328,7 @@ static void read_results(reader *r, const itg_json_value *root, itg_run_record *
     }
 }
 
-/* A number, or null: not known. */
+/* Reads a number, or null for not known. */
 static double read_known(reader *r, const itg_json_value *object, const char *key)
 {
     const itg_json_value *v = need(r, object, key);
@@ -355,7 +355,7 @@ static void read_selection(reader *r, const itg_json_value *root, itg_selection 
         refuse(r, v, "passed to be true where certified is");
 }
 
-/* A run that has not ended has neither best nor results. */
+/* Checks that a run that has not ended has neither best nor results. */
 static void check_not_ended(reader *r, const itg_json_value *root, const itg_run_record *out)
 {
     bool results = out->selection.samples > 0;
@@ -415,7 +415,7 @@ static void check_head(reader *r, const itg_json_value *root)
     itg_json_take_keys(&r->t, root, keys);
 }
 
-/* The text with blanks in place of the trials, so that lines and columns stay. */
+/* Parses the text with blanks in place of the trials, which keeps lines and columns. */
 static itg_status parse_head(const char *text, size_t bytes, const char *path, slice trials,
                              itg_json **out, itg_error *err)
 {
@@ -440,7 +440,7 @@ static itg_status parse(reader *r, slice trials, itg_log_run *out)
     check_head(r, root);
     read_info(r, root, &record->info);
     const itg_json_value *list = itg_json_take(&r->t, root, "trials", ITG_JSON_ARRAY);
-    if (list && itg_json_length(list) > 0) /* the key has escapes */
+    if (list && itg_json_length(list) > 0) /* the key is written with escapes */
         refuse(r, list, "the key as \"trials\"");
     if (r->t.status == ITG_OK) read_trials(r, trials, out);
     if (r->t.status == ITG_OK) read_end(r, root, out->count, record);

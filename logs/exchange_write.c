@@ -1,4 +1,4 @@
-/* A run as JSON text: a line a member, a line a trial. */
+/* Writes a run as JSON text, with one line per member and per trial. */
 #include "base/selection.h"
 #include "base/user_metric.h"
 #include "logs/exchange.h"
@@ -14,7 +14,7 @@ itg_run_data *itg_log_data_set(itg_run_info *info, int index)
     return sets[index];
 }
 
-/* Infinity, which JSON does not have, is a string. */
+/* JSON has no infinity; it is written as a string. */
 static void put_number(itg_json_writer *w, const char *key, double number)
 {
     if (isinf(number))

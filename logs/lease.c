@@ -1,14 +1,13 @@
-/* A run has one writer. Who it is stands in the database: taken before the first trial is written,
- * renewed while the run goes on, given back at its end. A writer that is gone leaves its lease,
- * which the next one takes over; should it come back after all, its next transaction finds that
- * out. */
+/* Leases: a run has one writer. The database names it. The writer takes the lease before the first
+ * trial is written, renews it during the run, and returns it at the end. If a writer dies, the next
+ * one takes over its lease. If it comes back after all, its next transaction detects that. */
 #include "logs/store.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { HOST, PLACE, PROCESS, STARTED, SINCE, RENEWED };
 
-/* The lease of the run, while the statement stands at it. */
+/* Reads the lease at which the statement stands. */
 static void read_holder(sqlite3_stmt *s, itg_run_holder *out)
 {
     *out = (itg_run_holder){.host = (const char *)sqlite3_column_text(s, HOST),
@@ -29,8 +28,8 @@ static bool is_same(const itg_run_holder *a, const itg_run_holder *b)
            strcmp(a->started, b->started) == 0;
 }
 
-/* Where nobody here can tell, a holder lives that renewed its lease lately. */
-static bool lives(const itg_run_holder *other, int64_t renewed, const itg_run_claim *claim)
+/* Whether a holder lives. If this cannot be found out here: whether its lease is recent. */
+static bool holder_lives(const itg_run_holder *other, int64_t renewed, const itg_run_claim *claim)
 {
     int64_t age = claim->now - renewed;
     switch (claim->state(other)) {
@@ -57,7 +56,7 @@ itg_status itg_run_log_check_free(itg_run_log *log, int64_t run, const itg_run_c
     if (rc == SQLITE_ROW) {
         read_holder(s, &other);
         if (is_whole(&other) && !is_same(&other, &claim->self) &&
-            lives(&other, sqlite3_column_int64(s, RENEWED), claim))
+            holder_lives(&other, sqlite3_column_int64(s, RENEWED), claim))
             status = itg_fail(
                 err, ITG_BAD_ARGUMENT,
                 "%s: run %lld is being written by process %lld on %.100s, since %.40s", log->path,
@@ -130,7 +129,7 @@ itg_status itg_run_log_take(itg_run_log *log, int64_t run, const itg_run_claim *
     return status;
 }
 
-/* One statement of one's own lease; how many rows it changed, or -1. */
+/* Executes a statement on this log's own lease. Returns the number of changed rows, or -1. */
 static int change_own(itg_run_log *log, const char *sql, int64_t now, itg_error *err)
 {
     static const char what[] = "renew its lease";
@@ -178,7 +177,7 @@ itg_status itg_run_log_renew(itg_run_log *log, int64_t now, itg_error *err)
     if (status == ITG_OK)
         status = check_changed(
             log, change_own(log, "UPDATE leases SET renewed = ?5" OWN, now, &why), &why);
-    /* A database that is held up is for the next time. */
+    /* A busy database is tried again at the next renewal. */
     if (status == ITG_OK || (status == ITG_IO && (sqlite3_errcode(log->db) & 0xFF) == SQLITE_BUSY))
         return itg_run_log_commit(log, err);
     return itg_fail(err, status, "%s", why.message);

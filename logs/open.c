@@ -1,12 +1,12 @@
-/* Opening a log: whose file it is, is decided from its first bytes before SQLite gets to see it,
- * since SQLite may write to what it opens (a journal left behind is rolled back, a -wal file
- * appears). Then everything else is checked inside one transaction.
+/* Opens a log. The first bytes of the file are checked before SQLite opens it, because SQLite may
+ * write to it (it rolls back a journal, or creates a -wal file). Everything else is checked in one
+ * transaction.
  *
  * Journal mode. SQLite 3.7.0 to 3.51.2 (Debian 12 has 3.40.1) can corrupt a database in WAL mode
  * when two connections write and checkpoint at the same moment ("WAL-reset bug", fixed in 3.51.3).
- * A log is read beside the search that writes it, and a reader checkpoints too when it closes; so
- * it never is in WAL mode but in DELETE mode: a rollback journal, which that bug does not touch.
- * The price, a writer that waits for readers to finish, is paid at most every 200 ms. */
+ * A log is read while a search writes it, and a reader also checkpoints when it closes. So a log is
+ * always in DELETE mode, with a rollback journal, which the bug does not affect. A writer must
+ * therefore wait for readers to finish, at most every 200 ms. */
 #include "logs/store.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static itg_status fail_errno(itg_error *err, const char *path, int number)
     return itg_fail(err, ITG_IO, "%s: cannot open: %s", path, why);
 }
 
-/* *empty: there is no file, or one without a byte. O_NONBLOCK: a fifo must not make us wait. */
+/* empty: the file is absent or has no bytes. O_NONBLOCK: opening a fifo does not wait. */
 static itg_status check_file(const char *path, bool *empty, itg_error *err)
 {
     unsigned char header[HEADER_BYTES] = {0};
@@ -71,7 +71,7 @@ static itg_status check_file(const char *path, bool *empty, itg_error *err)
 
 /* ---- the database ---- */
 
-/* The first column of the first row; a text is malloc'd. */
+/* Returns the first column of the first row as malloc'd text. */
 static itg_status query_text(itg_run_log *log, const char *sql, char **out, itg_error *err)
 {
     sqlite3_stmt *statement = NULL;
@@ -91,8 +91,8 @@ static const char advice[] =
     "it was left as it is. Restore a copy, or save what can still be read: "
     "sqlite3 OLD .recover | sqlite3 NEW";
 
-/* " (it ends after 8192 of its 20480 bytes)", or "". The header counts pages; what it says of a
- * damaged file is only a hint. */
+/* Writes " (it ends after 8192 of its 20480 bytes)", or "". The header counts the pages; in a
+ * damaged file it is only a hint. */
 static const char *shortfall(const char *path, char *buffer, size_t size)
 {
     unsigned char header[HEADER_BYTES] = {0};
@@ -127,7 +127,7 @@ static itg_status check_damage(itg_run_log *log, itg_error *err)
     return status;
 }
 
-/* What SQLite finds by itself, wherever it stumbles over it. */
+/* Reports damage that SQLite found in any statement. */
 static itg_status explain_damage(const itg_run_log *log, itg_status status, itg_error *err)
 {
     int code = status == ITG_OK ? SQLITE_OK : sqlite3_errcode(log->db) & 0xFF;
@@ -136,7 +136,7 @@ static itg_status explain_damage(const itg_run_log *log, itg_status status, itg_
                : status;
 }
 
-/* Tables and version as they are now: another program may have changed them since check_file. */
+/* Reads the number of tables and the version, which may have changed since check_file. */
 static itg_status read_version(itg_run_log *log, bool *fresh, int64_t *version, itg_error *err)
 {
     char *tables = NULL, *number = NULL;
@@ -151,7 +151,7 @@ static itg_status read_version(itg_run_log *log, bool *fresh, int64_t *version, 
     return status;
 }
 
-/* The tables, empty, in a database without any; inside a transaction. */
+/* Creates the tables in a database without any, within a transaction. */
 static itg_status create(itg_run_log *log, itg_error *err)
 {
     static const char what[] = "create its tables";
@@ -216,8 +216,8 @@ static itg_status set_up(itg_run_log *log, bool writer, itg_error *err)
     return status;
 }
 
-/* SQLite reads some names as something else ("file:", ":memory:"); none that begins with a dot or a
- * slash. */
+/* Returns a path that begins with a dot or a slash. SQLite gives other names a meaning ("file:",
+ * ":memory:"). */
 static char *plain_path(const char *path)
 {
     size_t bytes = strlen(path) + 3;
@@ -234,8 +234,8 @@ static itg_status connect(itg_run_log *log, const char *path, bool writer, itg_e
         free(plain);
         return itg_fail(err, ITG_NO_MEMORY, "%s: no memory to open it", path);
     }
-    /* A reader opens to write as well, so that it can roll back what a killed writer left;
-     * query_only keeps it from the rest. */
+    /* A reader opens for writing, too, to roll back what a killed writer left. query_only prevents
+     * other writes. */
     int flags = SQLITE_OPEN_READWRITE | (writer ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX;
     int rc = sqlite3_open_v2(plain, &log->db, flags, NULL);
     free(plain);

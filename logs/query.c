@@ -1,5 +1,5 @@
-/* Reading a log. Every read is one statement, finished before it returns (trials: when the last one
- * has been handed on), so that a reader never holds up the writer for long. */
+/* Reads a log. Every read is one statement, finished before the function returns (for trials: when
+ * the last one was delivered), so that a reader never blocks the writer for long. */
 #include "logs/store.h"
 #include "base/json.h"
 #include <stdlib.h>
@@ -45,9 +45,9 @@ itg_status itg_run_log_runs(itg_run_log *log, int64_t **runs, int64_t *count, it
 
 /* ---- one run ---- */
 
-/* The record's strings live in one arena, whose address the record's owner keeps behind it. */
+/* A record and the arena that owns its strings. */
 typedef struct owned_record {
-    itg_run_record record; /* first: the caller's pointer is this struct's */
+    itg_run_record record; /* must be first: the caller has a pointer to it */
     itg_arena *arena;
 } owned_record;
 
@@ -59,7 +59,7 @@ void itg_run_record_destroy(itg_run_record *record)
     free(owned);
 }
 
-/* A text column; NULL stays NULL. False: no memory. */
+/* Reads a text column; NULL stays NULL. False: no memory. */
 static bool read_text(owned_record *owned, sqlite3_stmt *s, int column, const char **out)
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
@@ -68,7 +68,7 @@ static bool read_text(owned_record *owned, sqlite3_stmt *s, int column, const ch
     return *out != NULL;
 }
 
-/* Columns hash, name, samples; no hash: no data. */
+/* Reads the columns hash, name, samples. No hash: no data. */
 static bool read_data(owned_record *owned, sqlite3_stmt *s, int first, itg_run_data *out)
 {
     itg_sha256_parse((const char *)sqlite3_column_text(s, first), out->hash);
@@ -85,7 +85,7 @@ static const char run_sql[] =
     "r.holdout, r.holdout_name, o.samples, r.holdout_labels, r.holdout_labels_name, p.samples, "
     "r.model, r.best_trial, r.goal_met, (SELECT count(*) FROM trials t WHERE t.run = r.run), "
     "(SELECT count(*) - count(DISTINCT round || ':' || point) FROM trials t WHERE t.run = r.run), "
-    /* what was stopped once was stopped at first: a complete score is not taken again */
+    /* counts distinct trials that were stopped; a complete score is never repeated */
     "(SELECT count(DISTINCT round || ':' || point) FROM trials t WHERE t.run = r.run AND "
     "t.stopped_at > 0) "
     "FROM runs r JOIN hardware h ON h.hash = r.hardware JOIN data d ON d.hash = r.data "
@@ -93,7 +93,7 @@ static const char run_sql[] =
     "LEFT JOIN data p ON p.hash = r.holdout_labels WHERE r.run = ?";
 enum { DATA_AT = 13, MODEL_AT = 25 };
 
-/* What no run has; NULL: nothing. */
+/* Returns what is invalid in the record; NULL: nothing. */
 static const char *find_damage(const itg_run_record *r, sqlite3_stmt *s, const char *seed)
 {
     static const char *const sets[] = {"data", "labels", "hold-out", "labels of the hold-out"};

@@ -9,8 +9,7 @@ static bool bind_text(sqlite3_stmt *statement, int at, const char *text)
     return sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC) == SQLITE_OK;
 }
 
-/* One row of texts (NULL: NULL) and, behind them, an integer for tables whose last column is one.
- */
+/* Inserts a row of texts (NULL: NULL), and an integer as last column if `last` is not NULL. */
 static itg_status insert_row(itg_run_log *log, const char *sql, const char *const *texts, int count,
                              const int64_t *last, itg_error *err)
 {
@@ -43,7 +42,7 @@ static itg_status insert_data(itg_run_log *log, const itg_run_data *data, char h
                       (const char *[]){hex, data->name}, 2, &data->samples, err);
 }
 
-/* What the run refers to by its hashes: there already, or put there. */
+/* Inserts what the run refers to by hash, unless it exists. */
 static itg_status insert_inputs(itg_run_log *log, const itg_run_info *info, char model[65],
                                 char hardware[65], char data[4][65], itg_error *err)
 {
@@ -97,7 +96,7 @@ itg_status itg_log_insert_run(itg_run_log *log, const itg_run_info *info, int64_
     return status;
 }
 
-/* Rows of a run that could not be begun must not be committed with later ones. */
+/* Commits earlier rows first, and abandons the rows of a run that cannot begin. */
 itg_status itg_run_log_begin_run(itg_run_log *log, const itg_run_info *info, int64_t *run,
                                  itg_error *err)
 {
@@ -166,8 +165,7 @@ itg_status itg_log_update_end(itg_run_log *log, int64_t run, const itg_run_end *
     return status;
 }
 
-/* Trials that wait are committed first: a result that cannot be written must not take them along.
- */
+/* Commits waiting trials first, so that a result that cannot be written does not lose them. */
 itg_status itg_run_log_end_run(itg_run_log *log, int64_t run, const itg_run_end *end,
                                itg_error *err)
 {

@@ -23,7 +23,7 @@ bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *sco
     return rc == SQLITE_OK;
 }
 
-/* The statement's first two parameters: run and subject. */
+/* Binds the first two parameters: run and subject. */
 static int bind_subject(sqlite3_stmt *s, const itg_log_subject *subject)
 {
     return sqlite3_bind_int64(s, 1, subject->run) |
@@ -31,7 +31,7 @@ static int bind_subject(sqlite3_stmt *s, const itg_log_subject *subject)
                             : sqlite3_bind_int64(s, 2, subject->trial));
 }
 
-/* place, unit and better: of a metric of the list (place < 0) NULL. */
+/* Binds place, unit and better; NULL for a metric of the list (place < 0). */
 static void bind_user(sqlite3_stmt *s, int place, const itg_metric_info *about)
 {
     for (int i = 5; i <= 7; i++)
@@ -76,7 +76,7 @@ static itg_status fail(const itg_run_log *log, const itg_log_subject *subject, i
                     (long long)subject->run, where, what, found ? found : "nothing", expected);
 }
 
-/* The metric of the row: of the list, or the user's, which the row describes. */
+/* Finds the row's metric: one of the list, or a metric of the user that the row describes. */
 static bool find_metric(sqlite3_stmt *s, const char *name, itg_score *out, itg_metric *metric)
 {
     const char *unit = (const char *)sqlite3_column_text(s, 3),
@@ -94,7 +94,7 @@ static bool find_metric(sqlite3_stmt *s, const char *name, itg_score *out, itg_m
     return true;
 }
 
-/* The row's metric, where that is one and can have this value. */
+/* Reads the row's metric, and checks its name and value. */
 static itg_status read_metric(const itg_run_log *log, sqlite3_stmt *s,
                               const itg_log_subject *subject, itg_score *out, itg_error *err)
 {

@@ -1,4 +1,4 @@
-/* The final choice of a run in the log (itg_selection): a row where there was one. */
+/* The final choice of a run in the log (itg_selection). A run without one has no row. */
 #include "base/selection.h"
 #include "logs/store.h"
 #include <math.h>
@@ -28,7 +28,7 @@ itg_status itg_log_insert_selection(itg_run_log *log, int64_t run, const itg_sel
     return status;
 }
 
-static double known(sqlite3_stmt *s, int column)
+static double real_at(sqlite3_stmt *s, int column)
 {
     return sqlite3_column_type(s, column) == SQLITE_NULL ? (double)NAN
                                                          : sqlite3_column_double(s, column);
@@ -50,8 +50,8 @@ itg_status itg_log_read_selection(itg_run_log *log, int64_t run, itg_selection *
                                .tested = sqlite3_column_int(s, 1),
                                .certified = sqlite3_column_int(s, 2) != 0,
                                .passed = sqlite3_column_int(s, 3) != 0,
-                               .bound = known(s, 4),
-                               .floats = known(s, 5),
+                               .bound = real_at(s, 4),
+                               .floats = real_at(s, 5),
                                .wanted = sqlite3_column_int64(s, 6)};
         if (!itg_selection_fits(out))
             status = itg_fail(err, ITG_BAD_FILE, "%s: run %lld: its selection is damaged",

@@ -1,11 +1,11 @@
-/* Writing a log. What is not committed yet lies in one open transaction (`pending`); a commit that
- * finds the database busy leaves it open, and the next one tries again: nothing that was handed in
- * is lost but by a kill. */
+/* Writes a log. Rows that are not committed are in one open transaction (`pending`). If a commit
+ * finds the database busy, the transaction stays open and the next commit tries again. Only a kill
+ * loses rows. */
 #include "logs/store.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- SQLite's words as ours ---- */
+/* ---- status of SQLite's codes ---- */
 
 static itg_status status_of(int code)
 {
@@ -14,7 +14,7 @@ static itg_status status_of(int code)
         return ITG_NO_MEMORY;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-    case SQLITE_ERROR: /* a table or column that is not there */
+    case SQLITE_ERROR: /* a missing table or column */
         return ITG_BAD_FILE;
     case SQLITE_CONSTRAINT:
     case SQLITE_MISUSE:
@@ -86,8 +86,8 @@ itg_status itg_log_no_run(itg_run_log *log, int64_t run, itg_error *err)
 
 /* ---- transactions ---- */
 
-/* Some failures (a full disk, no memory) end the transaction by themselves. What was in it is
- * lost, and what comes later must not be written behind a gap. */
+/* Some failures (a full disk, no memory) end the transaction. Its rows are lost, and later rows
+ * must not be written behind the gap. */
 static void notice_rollback(itg_run_log *log)
 {
     if (!log->pending || sqlite3_get_autocommit(log->db) == 0) return;
@@ -125,7 +125,7 @@ void itg_log_abandon(itg_run_log *log)
     log->pending = false;
 }
 
-/* A commit that another program holds up is for the next one: the search goes on. */
+/* If another program delays the commit, the next one tries again, and the search continues. */
 itg_status itg_run_log_commit(itg_run_log *log, itg_error *err)
 {
     itg_error why = {0};

@@ -1,5 +1,5 @@
-/* Inside logs: the open log, and what its files share. One connection; statements are prepared when
- * first used. */
+/* Private to logs: the open log, and what its files share. There is one connection; statements are
+ * prepared when first used. */
 #ifndef ITG_LOG_STORE_H
 #define ITG_LOG_STORE_H
 #include <intaglio/intaglio.h>
@@ -18,11 +18,11 @@ struct itg_run_log {
     sqlite3 *db;
     char *path;
     sqlite3_stmt *insert_trial, *insert_metric, *select_metrics; /* NULL: not prepared yet */
-    bool pending;        /* a transaction is open and holds what is not committed */
-    bool lost;           /* SQLite took a transaction back with trials in it: no more may follow */
-    bool committed_once; /* last_commit has a meaning */
-    double last_commit;  /* of the `now` that trials are handed in with */
-    int64_t held;        /* the run that this log has a lease of; 0: none */
+    bool pending;          /* a transaction with uncommitted rows is open */
+    bool lost;             /* SQLite rolled back a transaction with trials; no more may follow */
+    bool committed_once;   /* last_commit is valid */
+    double last_commit;    /* in the time of the trials' `now` */
+    int64_t held;          /* the run of which this log holds the lease; 0: none */
     char *place, *started; /* of the holder */
     int64_t process;
 };
@@ -41,12 +41,11 @@ itg_status itg_log_step(itg_run_log *log, sqlite3_stmt *statement, const char *w
 itg_status itg_log_no_run(itg_run_log *log, int64_t run, itg_error *err);
 
 /* ---- writing (store.c): all in the open transaction; rows are not committed by these ---- */
-/* Opens the transaction that later calls write into, where none is open. */
+/* Opens the transaction that later calls write into, unless one is open. */
 itg_status itg_log_begin(itg_run_log *log, itg_error *err);
-/* Fails also where another program holds it up; `pending` tells that what was handed in is still
- * there. */
+/* Fails also if another program delays it; `pending` then stays true. */
 itg_status itg_log_commit(itg_run_log *log, itg_error *err);
-/* Takes back what is not committed. */
+/* Rolls back what is not committed. */
 void itg_log_abandon(itg_run_log *log);
 itg_status itg_log_insert_run(itg_run_log *log, const itg_run_info *info, int64_t *run,
                               itg_error *err);
@@ -58,17 +57,17 @@ itg_status itg_log_update_end(itg_run_log *log, int64_t run, const itg_run_end *
 /* ---- a run's results by name (score.c) ---- */
 extern const char *const itg_log_result_names[ITG_RESULT_COUNT]; /* as in results.what */
 
-/* ---- the final choice (selection.c); samples 0: there was none, and no row ---- */
+/* ---- the final choice (selection.c); samples 0: none, and no row ---- */
 itg_status itg_log_insert_selection(itg_run_log *log, int64_t run, const itg_selection *selection,
                                     itg_error *err);
 itg_status itg_log_read_selection(itg_run_log *log, int64_t run, itg_selection *out,
                                   itg_error *err);
 
 /* ---- leases (lease.c) ---- */
-/* Whether the lease that this log took is still its own; none taken: ITG_OK. Inside a transaction.
- */
+/* Whether the lease that this log took is still its own; ITG_OK if it took none. Call it in a
+ * transaction. */
 itg_status itg_log_check_lease(itg_run_log *log, itg_error *err);
-/* Gives the lease back, in the open transaction. */
+/* Returns the lease, in the open transaction. */
 void itg_log_release(itg_run_log *log);
 
 /* ---- scores (score.c): columns samples and digest of trials or results, and rows of metrics ----
@@ -82,8 +81,8 @@ typedef struct itg_log_subject {
 bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *score);
 itg_status itg_log_insert_metrics(itg_run_log *log, const itg_log_subject *subject,
                                   const itg_score *score, itg_error *err);
-/* Reads samples and digest from column `first` on, and the metrics. out->stopped_at is set already:
- * where it is not 0, there is no digest. ITG_BAD_FILE where the log holds what no score has. */
+/* Reads samples and digest from column `first` on, and the metrics. out->stopped_at must be set; if
+ * it is not 0, there is no digest. ITG_BAD_FILE: the log holds an invalid score. */
 itg_status itg_log_read_score(itg_run_log *log, sqlite3_stmt *statement, int first,
                               const itg_log_subject *subject, itg_score *out, itg_error *err);
 #endif

@@ -1,4 +1,4 @@
-/* Reading the trials of a run: one statement, finished when the last one has been handed on. */
+/* Reads the trials of a run with one statement, which ends when the last one was delivered. */
 #include "logs/store.h"
 #include "base/json.h"
 #include <math.h>
@@ -7,7 +7,7 @@
 
 static const char what[] = "read";
 
-/* The text of a JSON list of small numbers; *out is malloc'd. */
+/* Parses a JSON list of small numbers; *out is malloc'd. */
 static itg_status read_point(const itg_run_log *log, const char *where, const char *text,
                              int32_t **out, int32_t *count, itg_error *err)
 {
@@ -38,7 +38,7 @@ static itg_status read_point(const itg_run_log *log, const char *where, const ch
     return ITG_OK;
 }
 
-/* An integer column within its range. */
+/* Reads an integer column and checks its range. */
 static itg_status read_integer(const itg_run_log *log, sqlite3_stmt *s, int at, int64_t max,
                                const char *where, int64_t *out, itg_error *err)
 {
@@ -50,7 +50,7 @@ static itg_status read_integer(const itg_run_log *log, sqlite3_stmt *s, int at, 
                     text ? (const char *)text : "nothing", (long long)max);
 }
 
-/* Nothing that stands in the log is believed: the file may be damaged, or edited. */
+/* Reads a trial. The file may be damaged or edited, so every column is checked. */
 static itg_status read_trial(itg_run_log *log, int64_t run, sqlite3_stmt *s, itg_trial *trial,
                              int32_t **point, itg_error *err)
 {

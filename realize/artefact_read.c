@@ -1,6 +1,6 @@
-/* ONNX file of domain "ai.intaglio" -> program. The file is not trusted: fields are range-checked
- * as they are read, and the finished program passes the same checks as a lowered one before
- * anything is computed or allocated from it. */
+/* Reads a program from an ONNX file of domain "ai.intaglio". The file is not trusted: fields are
+ * range-checked as they are read, and the finished program passes the same checks as a lowered one
+ * before anything is computed or allocated from it. */
 #include "realize/artefact.h"
 #include "graph/onnx/budget.h"
 #include "graph/onnx/file_read.h"
@@ -189,7 +189,7 @@ static itg_status read_program(reading *r)
     return status;
 }
 
-/* Takes the file over. */
+/* Builds the program of a file, which it destroys. */
 static itg_status open_file(itg_onnx_file *file, const char *name, itg_program **out,
                             itg_error *err)
 {

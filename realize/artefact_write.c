@@ -1,12 +1,12 @@
-/* Program -> ONNX file of domain "ai.intaglio". Values become tensors under their own names,
- * constants initializers, steps nodes; docs/artefact.md describes the operators. */
+/* Writes a program as an ONNX file of domain "ai.intaglio". Values become tensors with their names,
+ * constants become initializers, steps become nodes. docs/artefact.md describes the operators. */
 #include "realize/artefact.h"
 #include "base/packed.h"
 #include "realize/fields.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Batch is symbolic in the file: a leading 1 is "N". */
+/* A leading 1 becomes the symbolic batch "N". */
 static itg_shape file_shape(const itg_shape *shape)
 {
     itg_shape out = *shape;
@@ -72,8 +72,7 @@ static void write_ends(const itg_program *p, itg_onnx_writer *w)
     }
 }
 
-/* What a reader needs who only wants to dequantize: repeats the attributes of the producing
- * node. */
+/* Writes what a reader needs to dequantize outputs. It repeats attributes of the producing node. */
 static itg_status write_output_keys(const itg_program *p, itg_onnx_writer *w, itg_error *err)
 {
     itg_strbuf key = {0}, text = {0};
@@ -94,21 +93,21 @@ static itg_status write_output_keys(const itg_program *p, itg_onnx_writer *w, it
     return ok ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for metadata");
 }
 
-static bool given(const itg_metadata *metadata, int32_t count, const char *key)
+static bool has_key(const itg_metadata *metadata, int32_t count, const char *key)
 {
     for (int32_t i = 0; i < count; i++)
         if (strcmp(metadata[i].key, key) == 0) return true;
     return false;
 }
 
-/* The caller's pairs, then the program's own that they do not replace. */
+/* Writes the caller's pairs, then the program's pairs with other keys. */
 static void write_metadata(const itg_program *p, const itg_metadata *metadata, int32_t count,
                            itg_onnx_writer *w)
 {
     for (int32_t i = 0; i < count; i++)
         itg_onnx_writer_metadata(w, metadata[i].key, metadata[i].value);
     for (int32_t i = 0; i < p->metadata_count; i++)
-        if (!given(metadata, count, p->metadata_key[i]))
+        if (!has_key(metadata, count, p->metadata_key[i]))
             itg_onnx_writer_metadata(w, p->metadata_key[i], p->metadata_value[i]);
 }
 

@@ -1,5 +1,5 @@
-/* Attributes of a step in program files and in prints: those that ops.def lists, under the names
- * that they have in itg_attrs. */
+/* Attributes of a step in files and in print. ops.def lists them; their names are those of
+ * itg_attrs. */
 #include "realize/fields.h"
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void visit_attr(itg_fields *f, const itg_attr *attr, itg_attrs *a, int32_
     case ITG_KIND_NAME:
         visit_word(f, attr, a);
         break;
-    case ITG_KIND_AUTO_PAD: /* explicit in every program */
+    case ITG_KIND_AUTO_PAD: /* always explicit in a program */
         break;
     case ITG_KIND_AXES:
         visit_axes(f, a);

@@ -49,7 +49,7 @@ typedef struct itg_batch_io {
     itg_status (*fill)(void *context, int32_t index, int64_t sample, void *x, itg_error *err);
     void *context;
     itg_cache *activations; /* NULL: no reuse */
-    bool keep;              /* what is computed goes into activations, where it is worth it */
+    bool keep;              /* keep results in activations if they are worth it */
 } itg_batch_io;
 
 typedef struct itg_batch itg_batch;

@@ -1,10 +1,10 @@
-/* Add, Sub and Mul of blocks. Samples are one more dimension in front, with stride 0 for constants;
- * a layout is an order of the other dimensions. */
+/* Add, Sub and Mul of blocks. Samples are one more leading dimension, with stride 0 for constants.
+ * A layout is an order of the other dimensions. */
 #include "kernels/requant.h"
 #include "realize/batch_plan.h"
 
-/* Which operand varies along the innermost axis decides the order of the fused sums of form F32
- * (kernels/int_binary.c); that axis is another one where channels are last. */
+/* Form F32: the operand that varies along the innermost axis determines the order of the fused sums
+ * (kernels/int_binary.c). With channels last another axis is the innermost. */
 static bool is_swapped(const itg_broadcast *s)
 {
     for (int32_t d = s->out.rank - 1; d >= 0; d--)
@@ -20,13 +20,13 @@ static itg_broadcast exchanged(itg_broadcast s)
     return out;
 }
 
-/* The logical axis that lies at position i. */
+/* Returns the logical axis at position i of the layout. */
 static int32_t axis_at(int32_t i, int32_t rank, bool last)
 {
     return !last || i == 0 ? i : i + 1 < rank ? i + 1 : 1;
 }
 
-/* Strides of operand x by the output's logical axes. Channels-last operands are of y's rank. */
+/* Computes operand x's strides along the output's logical axes. Channels last: of y's rank. */
 static void strides_of(const itg_pvalue *x, const itg_shape *y, bool last,
                        int64_t strides[ITG_MAX_RANK])
 {
@@ -42,7 +42,7 @@ static void strides_of(const itg_pvalue *x, const itg_shape *y, bool last,
     }
 }
 
-/* The block's broadcast: the output's dims as they lie; of several samples, one more in front. */
+/* The broadcast of a block: the output's dims in memory order, after a dim for several samples. */
 static itg_broadcast broadcast_of(const itg_batch_plan *plan, const itg_step *s, bool last,
                                   int64_t count)
 {
@@ -68,13 +68,13 @@ static itg_broadcast broadcast_of(const itg_batch_plan *plan, const itg_step *s,
     return out;
 }
 
-/* Does the block's broadcast, exchanged or not, add in the order of a single sample's? */
+/* Whether the block, with operands exchanged or not, adds in the same order as a single sample. */
 static bool adds_as_one(const itg_batch_plan *plan, const itg_step *s, bool last, bool exchange)
 {
     const itg_pvalue *values = plan->program->values;
     itg_broadcast one = itg_broadcast_of(&values[s->inputs[0]].shape, &values[s->inputs[1]].shape,
                                          &values[s->outputs[0]].shape);
-    /* With more than one sample, their dimension counts. */
+    /* Several samples add a dimension. */
     for (int64_t count = 1; count <= 2; count++) {
         itg_broadcast block = broadcast_of(plan, s, last, count);
         if (exchange) block = exchanged(block);
@@ -83,7 +83,7 @@ static bool adds_as_one(const itg_batch_plan *plan, const itg_step *s, bool last
     return true;
 }
 
-/* Can the order of the sums be kept, with exchanged operands if need be? */
+/* Whether the order of sums can be kept; *exchange: by exchanging the operands. */
 static bool keeps_order(const itg_batch_plan *plan, const itg_step *s, bool last, bool *exchange)
 {
     *exchange = false;
@@ -128,7 +128,7 @@ static itg_binary_form form_of(const itg_step *s)
     }
 }
 
-/* All but the operands' data. scales: [outputs]. */
+/* Describes the operation except for the operands' data. scales: [outputs]. */
 static itg_int_binary binary_of(const itg_batch_plan *plan, const itg_batch_operation *o,
                                 float *scales)
 {
@@ -152,9 +152,9 @@ static itg_int_binary binary_of(const itg_batch_plan *plan, const itg_batch_oper
 
 /* ---- element by element ---- */
 
-enum { MOST_CONSTANT = 1 << 18 }; /* elements of a constant that is spread over a sample */
+enum { MOST_CONSTANT = 1 << 18 }; /* elements of a constant that is expanded to a sample's size */
 
-/* Operand `slot` as long as the output, if need be a constant repeated; NULL: no memory. */
+/* Expands constant operand `slot` to the output's size. NULL: no memory. */
 static const void *spread(itg_batch_plan *plan, const itg_batch_operation *o, int32_t slot)
 {
     const itg_step *s = o->step;
@@ -179,7 +179,7 @@ static const void *spread(itg_batch_plan *plan, const itg_batch_operation *o, in
     return out;
 }
 
-/* Is every operand of the output's shape, but for one that is constant? */
+/* Whether every operand has the output's shape, except one constant. */
 static bool runs_by_element(const itg_pvalue *a, const itg_pvalue *b, const itg_pvalue *y)
 {
     const bool constant = a->data != NULL || b->data != NULL;
@@ -188,7 +188,7 @@ static bool runs_by_element(const itg_pvalue *a, const itg_pvalue *b, const itg_
     return constant ? y->elements <= MOST_CONSTANT : itg_shape_equal(&b->shape, &y->shape);
 }
 
-/* Which operand stands first in the fused sums of form F32. */
+/* Whether the second operand is the first in the fused sums of form F32. */
 static bool starts_with_second(const itg_batch_plan *plan, const itg_batch_operation *o)
 {
     const itg_step *s = o->step;
@@ -198,8 +198,8 @@ static bool starts_with_second(const itg_batch_plan *plan, const itg_batch_opera
     return is_swapped(&shape) != o->exchanged;
 }
 
-/* Computed operands of the output's shape, or one of them and a constant: rows of one length,
- * element beside element. */
+/* Prepares the elementwise kernel, if the computed operands have the output's shape and at most one
+ * operand is constant. */
 static itg_status prepare_fast(itg_batch_plan *plan, itg_batch_operation *o)
 {
     const itg_step *s = o->step;

@@ -1,4 +1,4 @@
-/* Elementwise steps: a block is one long row in every layout. */
+/* Elementwise steps. A block is one long row in every layout. */
 #include "kernels/requant.h"
 #include "realize/batch_plan.h"
 

@@ -20,7 +20,7 @@ static void key_type(itg_key_state *k, const itg_pvalue *v)
     itg_key_int(k, v->q.zero_point);
     itg_key_int(k, v->q.qmin);
     itg_key_int(k, v->q.qmax);
-    /* Several scales belong to weights, whose requantization constants say all. */
+    /* Several scales belong to weights; their requantization constants cover them. */
     if (v->q.scale_count == 1) itg_key_float(k, v->q.scale[0]);
 }
 
@@ -66,7 +66,7 @@ static itg_key step_key(const itg_batch_plan *plan, const itg_step *s)
     itg_key_int(&k, s->op);
     itg_key_int(&k, s->form);
     itg_key_int(&k, s->rounding);
-    itg_key_bytes(&k, &s->attrs, sizeof s->attrs); /* padding could only cost a hit */
+    itg_key_bytes(&k, &s->attrs, sizeof s->attrs); /* different padding bytes only miss the cache */
     itg_key_int(&k, s->acc.bits);
     itg_key_int(&k, s->acc.overflow);
     key_split(&k, &s->split);
@@ -93,7 +93,7 @@ static itg_key output_key(const itg_batch_plan *plan, const itg_step *s, const i
     itg_key_state k;
     itg_key_begin(&k, TAG_OUTPUT);
     itg_key_key(&k, step);
-    /* Encodings of one result differ in what follows; the parts of Split by their place. */
+    /* Encodings of one result differ in what follows; parts of Split differ in their index. */
     itg_key_int(&k, itg_step_has_epilogue(s) || s->kind == ITG_STEP_LUT ? -1 : index);
     key_type(&k, &plan->program->values[s->outputs[index]]);
     if (s->kind == ITG_STEP_LUT) itg_key_key(&k, &plan->keys[s->inputs[index + 1]]);

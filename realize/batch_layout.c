@@ -2,8 +2,8 @@
  * in the other layout is converted once, before its first reader. */
 #include "realize/batch_plan.h"
 
-/* Costs of one element moved or looked up, and of a multiplication sample by sample, in
- * multiplications of a block. Rough: they only weigh what is worth keeping. */
+/* Costs of moving or looking up an element, and of a multiplication in a kernel for single samples,
+ * in multiplications of a block. Rough: they only rank what a cache keeps. */
 enum { ELEMENT_COST = 64, SINGLE_COST = 16 };
 
 bool itg_value_has_layouts(const itg_pvalue *v)
@@ -25,7 +25,7 @@ itg_shape itg_place_shape(const itg_batch_plan *plan, int32_t place)
 
 /* ---- kernels ---- */
 
-/* The first that takes the step; the last takes all of its kind. */
+/* The first kernel that takes the step is used; the last one takes all steps of its kind. */
 static const itg_batch_kernel *const kernels[ITG_STEP_KIND_COUNT][2] = {
     [ITG_STEP_QUANTIZE] = {&itg_batch_quantize},
     [ITG_STEP_DEQUANTIZE] = {&itg_batch_dequantize},
@@ -99,8 +99,7 @@ static bool computed(const itg_batch_plan *plan, int32_t value)
     return value != ITG_NONE && plan->program->values[value].data == NULL;
 }
 
-/* The value in that layout: a constant is loaded, and what is there only in the other layout
- * converted. */
+/* Provides a value in a layout: loads a constant, or converts from the other layout. */
 static itg_status need(itg_batch_plan *plan, int32_t value, itg_layout layout, int32_t *out)
 {
     int32_t place = place_of(plan, value, layout);
@@ -129,8 +128,8 @@ static bool may_last(const itg_batch_plan *plan, const itg_batch_kernel *k, cons
     return k->lasts == NULL || k->lasts(plan, s);
 }
 
-/* As the first computed input lies; it may lie both ways, then with channels last. */
-static itg_layout same(const itg_batch_plan *plan, const itg_step *s)
+/* Returns the layout of the first computed input; channels last if it has both. */
+static itg_layout layout_of_inputs(const itg_batch_plan *plan, const itg_step *s)
 {
     for (int32_t i = 0; i < s->input_count; i++)
         if (computed(plan, s->inputs[i]) &&
@@ -141,8 +140,8 @@ static itg_layout same(const itg_batch_plan *plan, const itg_step *s)
     return ITG_PLAIN;
 }
 
-/* Does a later step want `value` with its channels last? */
-static itg_layout as_read(const itg_batch_plan *plan, int32_t step, int32_t value)
+/* Returns channels last if a later step wants `value` so. */
+static itg_layout layout_of_reader(const itg_batch_plan *plan, int32_t step, int32_t value)
 {
     const itg_program *p = plan->program;
     for (int32_t i = step + 1; i < p->step_count; i++)
@@ -158,8 +157,8 @@ static itg_status add_step(itg_batch_plan *plan, int32_t index)
     const itg_step *s = &plan->program->steps[index];
     const itg_batch_kernel *k = kernel_of(plan, s);
     itg_layout in = k->wish == ITG_WISH_LAST ? ITG_CHANNELS_LAST : ITG_PLAIN;
-    if (k->wish == ITG_WISH_SAME && may_last(plan, k, s)) in = same(plan, s);
-    itg_layout out = k->wish == ITG_WISH_SOURCE ? as_read(plan, index, s->outputs[0]) : in;
+    if (k->wish == ITG_WISH_SAME && may_last(plan, k, s)) in = layout_of_inputs(plan, s);
+    itg_layout out = k->wish == ITG_WISH_SOURCE ? layout_of_reader(plan, index, s->outputs[0]) : in;
     int32_t *inputs = itg_arena_array(plan->arena, (size_t)s->input_count + 1, sizeof *inputs);
     itg_batch_operation *o = NULL;
     itg_status status = inputs == NULL ? no_memory(plan) : ITG_OK;
@@ -183,7 +182,7 @@ static itg_status add_step(itg_batch_plan *plan, int32_t index)
 itg_status itg_batch_lay_out(itg_batch_plan *plan)
 {
     const itg_program *p = plan->program;
-    /* At most one conversion a value, and its loading. */
+    /* Each value is converted and loaded at most once. */
     size_t most = (size_t)p->step_count + 2 * (size_t)p->value_count + 1;
     plan->operations = itg_arena_array(plan->arena, most, sizeof *plan->operations);
     plan->places = itg_arena_array(plan->arena, (size_t)p->value_count * ITG_LAYOUT_COUNT + 1,

@@ -1,5 +1,5 @@
-/* Convolutions and matrix products: layers of kernels/accel.h. Constant weights are packed with the
- * plan; two computed operands make a layer for each product. */
+/* Convolutions and matrix products by the layers of kernels/accel.h. Constant weights are packed
+ * for the plan. With two computed operands, each product is packed and gets its own layer. */
 #include "realize/batch_plan.h"
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static bool takes_matmul(const itg_batch_plan *plan, const itg_step *s)
     return takes_mac(plan, s) && itg_matmul_of(plan->program, s).batches == 1;
 }
 
-/* Images of a sample. */
+/* Number of images in a sample. */
 static int64_t images_of(const itg_batch_plan *plan, const itg_step *s)
 {
     return s->kind == ITG_STEP_CONV ? plan->program->values[s->inputs[0]].shape.dims[0] : 1;
@@ -24,7 +24,7 @@ static itg_int_operand codes_of(const itg_pvalue *v)
     return (itg_int_operand){v->dtype, v->data, v->q.zero_point, v->q.qmin, v->q.qmax};
 }
 
-/* Of outputs [first, first + ITG_ACCEL_OUTPUTS). */
+/* Describes outputs [first, first + ITG_ACCEL_OUTPUTS). */
 static itg_accel_problem problem_of(const itg_batch_plan *plan, const itg_batch_operation *o,
                                     int32_t first, itg_epilogue out[ITG_ACCEL_OUTPUTS])
 {
@@ -155,22 +155,22 @@ const itg_batch_kernel itg_batch_matmul = {
 
 /* ---- products of computed operands ---- */
 
-/* As malloc, for kernels: aligned, and not cleared. */
-static void *room_for(size_t bytes)
+/* Allocates aligned memory that is not cleared. */
+static void *allocate(size_t bytes)
 {
     return bytes > SIZE_MAX - 64 ? NULL : aligned_alloc(64, bytes / 64 * 64 + 64);
 }
 
-/* `images` of x, channels last, to out[i].out of p. */
+/* Runs p on `images` images with channels last, into out[i].out of p. */
 static bool run_problem(const itg_accel_kernels *kernels, const itg_accel_problem *p, const void *x,
                         int64_t images, itg_arena *arena)
 {
-    void *packed = room_for(itg_accel_packed_bytes(kernels, p)), *scratch = NULL;
+    void *packed = allocate(itg_accel_packed_bytes(kernels, p)), *scratch = NULL;
     void *y[ITG_ACCEL_OUTPUTS];
     itg_accel_layer *layer;
     if (packed != NULL) itg_accel_pack(kernels, p, packed);
     if (packed != NULL && itg_accel_layer_create(kernels, p, packed, arena, &layer, NULL) == ITG_OK)
-        scratch = room_for(itg_accel_scratch(layer, images));
+        scratch = allocate(itg_accel_scratch(layer, images));
     for (int32_t i = 0; i < p->out_count; i++)
         y[i] = p->out[i].out;
     if (scratch != NULL) itg_accel_run(layer, x, y, images, scratch);
@@ -180,7 +180,7 @@ static bool run_problem(const itg_accel_kernels *kernels, const itg_accel_proble
     return ok;
 }
 
-/* The operands lie in logical order. */
+/* Runs p on operands in logical order. */
 static bool run_images(const itg_accel_kernels *kernels, itg_accel_problem *p, int64_t images,
                        itg_arena *arena)
 {
@@ -206,12 +206,12 @@ static bool run_images(const itg_accel_kernels *kernels, itg_accel_problem *p, i
     return ok;
 }
 
-static const void *moved(const void *data, int64_t elements, itg_dtype dtype)
+static const void *advanced(const void *data, int64_t elements, itg_dtype dtype)
 {
     return (const unsigned char *)data + (size_t)elements * itg_dtype_size(dtype);
 }
 
-/* Outputs [first, first + ITG_ACCEL_OUTPUTS) of product `index`. */
+/* Computes outputs [first, first + ITG_ACCEL_OUTPUTS) of product `index`. */
 static itg_status run_product_of(const itg_batch *b, const itg_batch_operation *o,
                                  const itg_matmul_view *v, int64_t index, int32_t first)
 {
@@ -220,21 +220,21 @@ static itg_status run_product_of(const itg_batch *b, const itg_batch_operation *
     p.x.data = itg_batch_operand(b, o, 0).data;
     p.w.data = itg_batch_operand(b, o, 1).data;
     for (int32_t i = 0; i < p.out_count; i++)
-        out[i].out = (void *)(uintptr_t)moved(itg_batch_data(b, o->outputs[first + i]),
-                                              index * v->m * v->n, out[i].storage);
+        out[i].out = (void *)(uintptr_t)advanced(itg_batch_data(b, o->outputs[first + i]),
+                                                 index * v->m * v->n, out[i].storage);
     itg_arena *arena = itg_arena_create(0);
     bool ok = arena != NULL;
     if (ok && o->step->kind == ITG_STEP_CONV) {
         ok = run_images(b->plan->kernels, &p, images_of(b->plan, o->step), arena);
     } else if (ok) {
         p.w.data =
-            moved(p.w.data, itg_strided_offset(v->batch.rank, v->batch.dims, v->stride_b, index),
-                  p.w.storage);
-        ok = run_problem(b->plan->kernels, &p,
-                         moved(p.x.data,
-                               itg_strided_offset(v->batch.rank, v->batch.dims, v->stride_a, index),
-                               p.x.storage),
-                         1, arena);
+            advanced(p.w.data, itg_strided_offset(v->batch.rank, v->batch.dims, v->stride_b, index),
+                     p.w.storage);
+        ok = run_problem(
+            b->plan->kernels, &p,
+            advanced(p.x.data, itg_strided_offset(v->batch.rank, v->batch.dims, v->stride_a, index),
+                     p.x.storage),
+            1, arena);
     }
     itg_arena_destroy(arena);
     return ok ? ITG_OK : itg_fail(b->err, ITG_NO_MEMORY, "no memory for a product");

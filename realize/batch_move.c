@@ -1,11 +1,11 @@
 /* Steps that call kernels/float_ops.h: data movement of codes, and float islands. Codes are moved
  * in blocks if the samples can replace a leading dimension of 1; with channels last, axes are
- * renamed. A step that moves along the leading dimension, or has none, runs sample by sample, as
+ * renumbered. A step that moves along the leading dimension, or has none, runs sample by sample, as
  * float islands do. */
 #include "kernels/float_ops.h"
 #include "realize/batch_plan.h"
 
-/* Every operand is computed and has a leading dimension of 1. */
+/* Whether every operand is computed and has a leading dimension of 1. */
 static bool stacks(const itg_batch_plan *plan, const itg_step *s)
 {
     const itg_pvalue *values = plan->program->values;
@@ -41,7 +41,7 @@ static bool takes_move(const itg_batch_plan *plan, const itg_step *s)
     }
 }
 
-/* Operands of one rank whose axes can be renamed. */
+/* Whether the operands have one rank and their axes can be renumbered. */
 static bool lasts_move(const itg_batch_plan *plan, const itg_step *s)
 {
     const itg_pvalue *values = plan->program->values, *y = &values[s->outputs[0]];
@@ -65,7 +65,7 @@ static itg_status run_copy(itg_batch *b, const itg_batch_operation *o, int64_t c
     return ITG_OK;
 }
 
-/* Where logical axis i lies among channels-last dims. */
+/* Returns the position of a logical axis with channels last. */
 static int64_t renamed(int64_t axis, int32_t rank)
 {
     return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1;
@@ -107,7 +107,7 @@ static itg_status run_move(itg_batch *b, const itg_batch_operation *o, int64_t c
     if (itg_op_is(s->op, ITG_IS_VIEW) && o->inputs[0] != ITG_NONE) return run_copy(b, o, count);
     const itg_pvalue *y = itg_place_value(b->plan, o->outputs[0]);
     itg_attrs attrs = s->attrs;
-    int64_t fill = 0; /* room for one code of any storage: zero */
+    int64_t fill = 0; /* room for one code of any storage; zero */
     itg_store(y->dtype, &fill, 0, y->q.zero_point);
     gather_operands(b, o, count);
     if (itg_place_is_last(o->outputs[0])) attrs = renamed_attrs(&s->attrs, y->shape.rank);

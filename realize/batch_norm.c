@@ -1,7 +1,7 @@
-/* Softmax and LayerNormalization, one row of a sample after another. */
+/* Softmax and LayerNormalization, row by row of a sample. */
 #include "realize/batch_plan.h"
 
-/* Elements from one row to the next in the dims from the axis on: all of them. */
+/* Number of elements in the dimensions from the axis on. */
 static int64_t slab(const itg_pvalue *x, const itg_step *s)
 {
     return itg_dims_product(&x->shape, (int32_t)s->attrs.axis, x->shape.rank);

@@ -1,4 +1,4 @@
-/* Plans: layouts, what the kernels prepare, memory for a block of samples. */
+/* Plans: choose layouts, prepare kernels, and place the memory of a block of samples. */
 #include "realize/batch_plan.h"
 #include "base/placement.h"
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 enum { SLACK = 64, LEAST_BLOCK = 8, MOST_BLOCK = 32 };
 static const size_t BLOCK_BYTES = (size_t)1 << 20; /* of a step's operands: about half of an L2 */
 
-/* The block whose largest step stays in the cache beside its weights, if that is not too small for
- * the weights to be worth loading. */
+/* Returns the block size whose largest step fits the cache with its weights, but at least a size
+ * that is worth loading the weights for. */
 static int64_t chosen_block(const itg_program *p)
 {
     size_t most = 1;
@@ -39,7 +39,7 @@ static void set_lives(itg_batch_plan *plan)
         plan->places[p->outputs[i] * ITG_LAYOUT_COUNT].last = plan->operation_count;
 }
 
-/* Bytes of a block of a place; false: too many. */
+/* Computes the bytes of a block of a place; false: too many. */
 static bool place_bytes(const itg_batch_plan *plan, int32_t place, size_t *out)
 {
     return itg_mul_size(itg_place_value(plan, place)->bytes, (size_t)plan->block, out) &&
@@ -52,7 +52,7 @@ static itg_status too_large(const itg_batch_plan *plan)
                     plan->program->name, (long long)plan->block, ITG_PROGRAM_MAX_BYTES);
 }
 
-/* index: place, or the number of places + operation for scratch */
+/* Places values and scratch. index: the place, or the number of places + the operation. */
 static itg_status place_all(itg_batch_plan *plan)
 {
     int32_t places = plan->program->value_count * ITG_LAYOUT_COUNT, count = 0;

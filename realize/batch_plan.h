@@ -27,10 +27,10 @@ typedef struct itg_batch_operation {
     int32_t *inputs, *outputs;     /* places; ITG_NONE: constant or left out */
     itg_accel_layer **layers;      /* CONV, MATMUL: one for every ITG_ACCEL_OUTPUTS outputs */
     const itg_block_element *fast; /* BINARY, CLIP; NULL: none */
-    bool exchanged;                /* BINARY: operands change places */
-    const void *constant; /* BINARY, fast: the second operand of every sample, as it lies */
-    bool constant_first;  /* it is the first */
-    double cost;          /* of a sample, in multiplications */
+    bool exchanged;                /* BINARY: the operands are exchanged */
+    const void *constant;          /* BINARY, fast: the constant operand, expanded to a sample */
+    bool constant_first;           /* it is the first operand */
+    double cost;                   /* of a sample, in multiplications */
     size_t scratch_bytes, scratch_offset;
 } itg_batch_operation;
 
@@ -62,7 +62,7 @@ typedef enum itg_batch_wish {
 struct itg_batch_kernel {
     const char *name;
     itg_batch_wish wish;
-    bool single; /* run takes one sample, which batch->sample numbers; its operands lie plain */
+    bool single; /* run takes one sample, number batch->sample, with operands in logical order */
     bool loads;  /* a constant first operand must lie in a place, as a computed one */
     bool (*takes)(const itg_batch_plan *plan, const itg_step *s); /* NULL: all of its kind */
     /* Whether the operands may have channels last; NULL: yes. */
@@ -75,8 +75,8 @@ struct itg_batch_kernel {
 
 struct itg_batch {
     const itg_batch_plan *plan;
-    itg_error *err; /* of the run at hand */
-    int64_t sample; /* that a single kernel runs on; else 0 */
+    itg_error *err; /* of the current run */
+    int64_t sample; /* the one that a single kernel runs on; else 0 */
     /* Room for the operands of the step that has the most. */
     itg_tensor *inputs, *outputs;
     itg_epilogue *epilogues;
@@ -88,7 +88,7 @@ struct itg_batch {
     bool *needed;           /* [place] */
     double *costs;          /* [place]: of computing it again */
     bool *runs;             /* [operation] */
-    itg_cache *activations; /* of what is held */
+    itg_cache *activations; /* the cache of what is held */
     itg_batch_counts counts;
 };
 

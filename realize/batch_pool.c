@@ -68,13 +68,13 @@ typedef struct pixel {
     itg_epilogue *out; /* [outputs], at this pixel */
     const float *scale_out;
     int64_t channels, valid;
-    int32_t count; /* that the sum is divided by */
+    int32_t count; /* divisor of the sum */
 } pixel;
 
 static void finish_keep(const pixel *p, const int32_t *sum)
 {
     const itg_quantizer *q = &p->x->q; /* equal to the output's */
-    /* Sums of raw codes; padding that counts holds the zero point. */
+    /* The sums are of raw codes; counted padding holds the zero point. */
     int64_t padding = (p->count - p->valid) * (int64_t)q->zero_point;
     for (int64_t c = 0; c < p->channels; c++)
         itg_store(p->out->storage, p->out->out, c,
@@ -101,7 +101,7 @@ static void finish_f32(const pixel *p, float *sum)
         itg_mean_epilogue(sum, p->channels, p->scale_out[k], &p->out[k]);
 }
 
-/* A window that holds nothing is divided by 1. */
+/* Computes the mean of a window; an empty one is divided by 1. */
 static void mean_pixel(const itg_window *w, const itg_int_operand *x, int64_t row, int64_t column,
                        pixel *p, void *scratch)
 {

@@ -1,9 +1,9 @@
-/* Means, maxima and their positions, one output element after another: reductions over any axes,
- * and accumulators that saturate. batch_pool.c handles the other pools. */
+/* Means, maxima and their positions, one output element at a time: for reductions over any axes,
+ * and for accumulators that saturate. batch_pool.c handles the other pools. */
 #include "kernels/requant.h"
 #include "realize/batch_plan.h"
 
-/* The input elements of one output element: those under a window, or along the reduced axes. */
+/* The input elements of one output element: those in a window, or along the reduced axes. */
 typedef struct box {
     int32_t rank;
     int64_t dims[ITG_MAX_RANK], stride[ITG_MAX_RANK];
@@ -40,8 +40,8 @@ static box axes_box(const itg_reduction *r, int64_t i)
     return b;
 }
 
-/* In row-major order of the box, with the accumulator's width simulated after every addition where
- * it matters. */
+/* Sums in row-major order of the box. A saturating accumulator is simulated after every
+ * addition. */
 static int64_t sum_of(const itg_step *s, const itg_int_operand *x, const box *b)
 {
     const bool saturates =
@@ -68,8 +68,8 @@ itg_epilogue itg_batch_mean_epilogue(itg_epilogue e, int64_t divisor)
     return e;
 }
 
-/* A window that holds nothing is divided by 1. The keep form rounds means of raw codes: zero points
- * come back, for padding that counts too. */
+/* Writes the mean of a window; an empty one is divided by 1. KEEP rounds means of raw codes, so the
+ * zero point is added back once for each element, counted padding included. */
 static void put_mean(const itg_batch *b, const itg_batch_operation *o, int64_t at, int64_t divisor,
                      int64_t sum)
 {
@@ -115,7 +115,7 @@ static itg_status run_reduce_mean(itg_batch *b, const itg_batch_operation *o, in
 const itg_batch_kernel itg_batch_reduce_mean = {
     .name = "reduce mean", .single = true, .run = run_reduce_mean};
 
-/* Position in the box of the greatest code, the first or the last of equals. */
+/* Returns the position in the box of the greatest code: the first or the last of equal ones. */
 static int64_t greatest(const itg_int_operand *x, const box *b, bool last_of_equals, int64_t *most)
 {
     int64_t best = 0;

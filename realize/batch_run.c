@@ -1,5 +1,5 @@
 /* A batch and its runs. A run first walks backwards from the outputs to find which values are
- * cached and which steps are needed; then it computes these. */
+ * cached and which steps are needed. Then it computes these steps. */
 #include "realize/batch_plan.h"
 #include <stdlib.h>
 
@@ -159,7 +159,7 @@ typedef struct run {
     const itg_batch_io *io;
 } run;
 
-/* What a place holds during a run: value, samples, layout. */
+/* The key of a place's content in a run: value, samples, layout. */
 static itg_key key_of(const run *r, int32_t place)
 {
     itg_key_state k;
@@ -176,7 +176,7 @@ static size_t bytes_of(const run *r, int32_t place)
     return itg_place_value(r->b->plan, place)->bytes * (size_t)r->block->count;
 }
 
-/* All outputs of o that are needed are in activations, and held now. */
+/* Takes all needed outputs of o from the cache of activations. False: one is missing. */
 static bool fetch(const run *r, const itg_batch_operation *o)
 {
     itg_batch *b = r->b;
@@ -199,7 +199,7 @@ static bool fetch(const run *r, const itg_batch_operation *o)
     return true;
 }
 
-/* Which operations must run, from the last to the first: readers are decided before writers. */
+/* Decides which operations run, from the last to the first, so that readers come before writers. */
 static void decide(const run *r)
 {
     itg_batch *b = r->b;
@@ -233,8 +233,7 @@ static itg_status fill_inputs(const run *r)
     return ITG_OK;
 }
 
-/* What it takes to have the outputs of o again, from what is kept: its own work and that of the
- * operations before it whose results are not kept. */
+/* The cost of computing o's outputs again: its own and that of the inputs that are not kept. */
 static double cost_again(const itg_batch *b, const itg_batch_operation *o)
 {
     double sum = o->cost;
@@ -244,7 +243,7 @@ static double cost_again(const itg_batch *b, const itg_batch_operation *o)
     return sum;
 }
 
-/* The outputs go where they may be kept. */
+/* Reserves cache memory for the outputs that are worth keeping. */
 static void reserve(const run *r, const itg_batch_operation *o)
 {
     itg_batch *b = r->b;
@@ -292,7 +291,7 @@ static itg_status forward(const run *r)
     return ITG_OK;
 }
 
-/* What is not an output is not looked at any more. */
+/* Releases everything except outputs. */
 static void release_inner(itg_batch *b)
 {
     const itg_program *p = b->plan->program;

@@ -1,8 +1,8 @@
-/* Intervals of native results in exact integers. Every code of an input may be any of [qmin, qmax],
- * which holds the zero point: so each term of a sum may be 0, its least value is at most 0 and its
- * greatest at least 0, and sums that start at the bias only fall (lo) or only rise (hi). Saturating
- * each addition therefore saturates the exact result, and the interval holds every partial sum as
- * well. */
+/* Intervals of native results in exact integers. A code of an input may be anything in [qmin,
+ * qmax], which contains the zero point. So each term of a sum may be 0, its minimum is at most 0
+ * and its maximum at least 0. A sum that starts at the bias therefore only falls (lo) or only rises
+ * (hi). Saturating each addition saturates the exact result, and the interval contains every
+ * partial sum. */
 #include "realize/geometry.h"
 #include "kernels/requant.h"
 #include <stdlib.h>
@@ -55,13 +55,13 @@ static interval hull(interval a, interval b)
     return (interval){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
 }
 
-/* Codes relative to the zero point. */
+/* Codes minus the zero point. */
 static interval centered(const itg_pvalue *v)
 {
     return (interval){v->q.qmin - v->q.zero_point, v->q.qmax - v->q.zero_point};
 }
 
-/* Sum over some of one output channel's constant weights: positive and negative ones apart. */
+/* Bounds the sum over constant weights of a channel; positive and negative ones separately. */
 static interval channel_bound(const itg_pvalue *w, int64_t start, int64_t count, interval x,
                               int64_t bias)
 {
@@ -78,7 +78,7 @@ static interval channel_bound(const itg_pvalue *w, int64_t start, int64_t count,
     return sum(sum((interval){bias, bias}, rising), falling);
 }
 
-/* Output channels of a MAC, the terms of each, and how constant weights lie. */
+/* Output channels of a MAC, the terms of each, and the layout of constant weights. */
 typedef struct mac_view {
     int64_t channels, terms, matrices;
     bool transposed;
@@ -139,8 +139,8 @@ static interval binary_bound(const itg_program *p, const itg_step *s)
     return sum(a, s->op == ITG_OP_SUB ? negative(b) : b);
 }
 
-/* The normalized element lies within the root of the row's length, whatever the codes are
- * (docs/arithmetic.md 3.5). */
+/* A normalized element is at most the root of the row's length for all codes (docs/arithmetic.md
+ * 3.5). */
 static interval layer_norm_bound(const itg_program *p, const itg_step *s)
 {
     const itg_pvalue *gain = &p->values[s->inputs[1]];
@@ -173,7 +173,7 @@ void itg_step_bound(const itg_program *p, const itg_step *s, int64_t *lo, int64_
     *hi = v.hi;
 }
 
-/* One channel's parts and their sum, widened into *parts and *joined. */
+/* Widens *parts by the parts of one channel, and *joined by their sum. */
 static void split_channel(const itg_program *p, const itg_step *s, int64_t channel, interval *parts,
                           interval *joined)
 {
@@ -212,7 +212,7 @@ void itg_step_split_bound(const itg_program *p, const itg_step *s, int64_t *lo, 
     *join_hi = joined.hi;
 }
 
-/* A bound at the end of int64 may have been saturated: it fits nothing. */
+/* A bound at a limit of int64 may have been saturated, so it fits nothing. */
 static bool within(int64_t lo, int64_t hi, itg_accumulator acc)
 {
     if (lo == INT64_MIN || hi == INT64_MAX) return false;
@@ -233,8 +233,8 @@ bool itg_step_sum_is_whole(const itg_step *s)
     return !shifted;
 }
 
-/* 0 is a value of every term: what a channel's sum of any of its terms may be lies between the ends
- * of the whole sum without bias. */
+/* Each term may be 0, so the sum of any terms of a channel lies within the bounds of the whole sum
+ * without bias. */
 int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s)
 {
     if (!itg_step_sum_is_whole(s)) return INT64_MAX;
@@ -248,7 +248,7 @@ int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s)
         int64_t b = ((const int64_t *)bias->data)[i], size = b < 0 ? negated(b) : b;
         if (size > widest) widest = size;
     }
-    return add(bound, widest); /* sums without their bias too */
+    return add(bound, widest); /* covers sums without bias */
 }
 
 itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count, itg_error *err)

@@ -33,7 +33,7 @@ static itg_status check_quantizer(const itg_pvalue *v, itg_error *err)
     return ITG_OK;
 }
 
-/* Codes of constants within the range that bounds were derived from. */
+/* Checks that constants are within the range from which bounds are derived. */
 static itg_status check_codes(const itg_pvalue *v, itg_error *err)
 {
     for (int64_t i = 0; i < v->elements; i++) {
@@ -65,7 +65,7 @@ static itg_status check_value(itg_pvalue *v, itg_error *err)
     return check_codes(v, err);
 }
 
-/* Ids within the program; inputs were written before, outputs never. */
+/* Checks that ids are in the program, inputs are written before and outputs only here. */
 static itg_status check_operands(itg_program *p, int32_t index, bool *written, itg_error *err)
 {
     const itg_step *s = &p->steps[index];

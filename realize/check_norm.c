@@ -1,5 +1,5 @@
-/* Checks of Softmax and LayerNormalization: what is accepted keeps every integer of their rows
- * within 62 bits, and the native result within the accumulator (docs/arithmetic.md 3.4, 3.5). */
+/* Checks of Softmax and LayerNormalization. They ensure that every integer of a row has at most 62
+ * bits and that the native result fits the accumulator (docs/arithmetic.md 3.4, 3.5). */
 #include "kernels/requant.h"
 #include "realize/check_step.h"
 
@@ -13,7 +13,7 @@ static const itg_pvalue *value(const itg_program *p, const itg_step *s, int32_t 
     return &p->values[s->inputs[slot]];
 }
 
-/* Entries in [0, 2^bits], the first 2^bits. */
+/* Checks that entries are in [0, 2^bits] and the first is 2^bits. */
 static itg_status check_exponentials(const itg_pvalue *table, int64_t count, int32_t bits,
                                      itg_error *err)
 {

@@ -24,7 +24,7 @@ static itg_status bad(itg_error *err, const char *what)
     return itg_fail(err, ITG_MISMATCH, "%s", what);
 }
 
-/* All outputs are encodings of one native result. */
+/* Checks that all outputs are encodings of one native result. */
 static itg_status check_versions(const itg_program *p, const itg_step *s, itg_error *err)
 {
     for (int32_t i = 1; i < s->output_count; i++)
@@ -72,7 +72,7 @@ static itg_status check_requant(const itg_requant *r, itg_error *err)
     return ITG_OK;
 }
 
-/* channels: how many sets of constants the kernel may index; 1: only one set is allowed. */
+/* channels: how many sets of constants a kernel may index. */
 static itg_status check_out(const itg_step *s, const itg_pvalue *v, const itg_step_out *o,
                             int64_t channels, itg_error *err)
 {
@@ -194,7 +194,7 @@ int64_t itg_most_of(const itg_quantizer *q)
     return down > up ? down : up;
 }
 
-/* Without accumulator, products of codes are formed in 64 bits. */
+/* Checks that products of codes without accumulator fit 64 bits. */
 static itg_status check_product(const itg_program *p, const itg_step *s, itg_error *err)
 {
     int64_t a = itg_most_of(&input(p, s, 0)->q), b = itg_most_of(&input(p, s, 1)->q);
@@ -243,7 +243,7 @@ static itg_status check_clip(const itg_program *p, const itg_step *s, itg_error 
     return status == ITG_OK ? check_outs(p, s, 1, err) : status;
 }
 
-/* KEEP: output codes are input codes moved, chosen or averaged. */
+/* Checks KEEP: output codes are input codes that are moved, selected or averaged. */
 static itg_status check_same_quantizer(const itg_program *p, const itg_step *s, int32_t inputs,
                                        itg_error *err)
 {
@@ -277,7 +277,7 @@ static itg_status check_mean(const itg_program *p, const itg_step *s, itg_error 
     status = counts < 1 || counts > INT32_MAX ? bad(err, "too little or too much to average")
                                               : check_versions(p, s, err);
     for (int32_t i = 0; !keep && i < s->output_count && status == ITG_OK; i++) {
-        /* A longer list (one entry for every possible count) is as good. */
+        /* A list may be longer, with an entry for every possible count. */
         const itg_step_out *o = &s->outs[i];
         int64_t sets = output(p, s, i)->quantized ? o->requant_count : o->dequant_count;
         status = check_out(s, output(p, s, i), o, sets > counts ? sets : counts, err);
@@ -337,7 +337,7 @@ static itg_status check_lut(const itg_program *p, const itg_step *s, itg_error *
     return status;
 }
 
-/* x and two constants. */
+/* Checks x and two constants. */
 static itg_status check_norm(const itg_program *p, const itg_step *s, itg_error *err)
 {
     const bool softmax = s->kind == ITG_STEP_SOFTMAX;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PRINTED = 8 }; /* entries of a list in print */
+enum { PRINTED = 8 }; /* entries of a list that are printed */
 
 itg_status itg_fields_fail(itg_fields *f, itg_status status, const char *name, const char *what)
 {
@@ -12,12 +12,12 @@ itg_status itg_fields_fail(itg_fields *f, itg_status status, const char *name, c
     return f->status;
 }
 
-/* READ: the attribute, if it is there; another type is a failure. */
+/* READ: returns the attribute if it exists. Another type is a failure. */
 static const itg_onnx_attr *read_attr(itg_fields *f, const char *name, int type)
 {
     const itg_onnx_attr *attr = f->status == ITG_OK ? itg_onnx_attr_find(f->node, name) : NULL;
     if (attr == NULL || (int)attr->type == type) return attr;
-    /* An empty list may have come as either kind. */
+    /* An empty list may have either type. */
     itg_fields_fail(f, ITG_BAD_FILE, name, "has another type");
     return NULL;
 }
@@ -70,7 +70,7 @@ static bool is_zero(float v)
 {
     uint32_t bits;
     memcpy(&bits, &v, sizeof bits);
-    return bits == 0; /* -0 is written */
+    return bits == 0; /* -0 is not omitted */
 }
 
 void itg_field_float(itg_fields *f, const char *name, float *value)
@@ -126,7 +126,7 @@ void itg_field_name(itg_fields *f, const char *name, int *value, const char *(*n
 
 /* ---- lists ---- */
 
-/* Long lists print their beginning and their length. */
+/* Ends a list; a long one shows its length. */
 static void print_end(itg_fields *f, int64_t count)
 {
     if (count > PRINTED) itg_strbuf_format(f->text, ",... %" PRId64 " in all", count);
@@ -161,7 +161,7 @@ void itg_field_array(itg_fields *f, const char *name, int64_t *values, int32_t c
         print_ints(f, name, values, count);
 }
 
-/* READ: a copy of the list in the program's arena; NULL: none, or failed. */
+/* READ: copies a list into the program's arena. NULL: none, or failed. */
 static const void *read_list(itg_fields *f, const char *name, bool floats, int64_t max,
                              int64_t *count)
 {
@@ -215,12 +215,12 @@ void itg_field_floats(itg_fields *f, const char *name, const float **values, int
     }
 }
 
-/* ---- requantization constants: flat lists, one entry a stage ---- */
+/* ---- requantization constants: flat lists with one entry per stage ---- */
 
 typedef struct flat_requants {
     const float *ratio;
     int32_t ratio_count;
-    const int64_t *stages, *multiplier, *shift, *rounding; /* stages: how many each set has */
+    const int64_t *stages, *multiplier, *shift, *rounding; /* stages: number in each set */
     int64_t set_count, multiplier_count, shift_count, rounding_count;
 } flat_requants;
 
@@ -237,8 +237,7 @@ static void visit_flat(itg_fields *f, const char *prefix, flat_requants *flat, i
     itg_field_ints(f, name[4], &flat->rounding, &flat->rounding_count, (int64_t)max * 3);
 }
 
-/* Lists of 4 * 3 * count numbers, or of count ratios, behind one allocation that the caller
- * frees. */
+/* Makes flat lists of the requantizations, in one allocation that the caller frees. */
 static void *flatten(const itg_requant *values, int32_t count, flat_requants *flat)
 {
     size_t n = (size_t)count;

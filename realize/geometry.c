@@ -58,7 +58,7 @@ int64_t itg_mean_max_count(const itg_program *p, const itg_step *s)
     const itg_shape *x = &p->values[s->inputs[0]].shape, *y = &p->values[s->outputs[0]].shape;
     if (itg_mean_is_reduction(s)) return itg_reduction_of(s, x).count;
     itg_window w = itg_window_of(s->op, &s->attrs, x, y).w;
-    /* The count is a product of one factor a row and one a column. */
+    /* The count is a product of a factor of the row and one of the column. */
     int64_t best_row = 0, best_column = 0, rows = 0, columns = 0;
     for (int64_t i = 0; i < w.out_height; i++) {
         int64_t n = itg_mean_count(s, &w, i, 0);
@@ -97,7 +97,7 @@ itg_broadcast itg_broadcast_of(const itg_shape *a, const itg_shape *b, const itg
 
 /* ---- matrices ---- */
 
-/* Leading dims of x, all but the last two. */
+/* Returns all dimensions of x except the last two. */
 static itg_shape leading(const itg_shape *x)
 {
     itg_shape out;

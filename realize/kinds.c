@@ -1,5 +1,5 @@
-/* Which operators each kind of step takes, and the kinds' names in files: a prefix and the
- * operator's ONNX name. */
+/* The operators of each kind of step, and the names of kinds in files: a prefix and the operator's
+ * ONNX name. */
 #include "realize/program.h"
 #include "kernels/float_ops.h"
 #include <string.h>
@@ -7,7 +7,7 @@
 typedef struct kind_info {
     const char *prefix;
     bool named;  /* the operator's name follows the prefix */
-    int classes; /* of the operators; 0: those that are listed */
+    int classes; /* classes of operators; 0: those listed in ops */
     int op_count;
     itg_op ops[3];
 } kind_info;

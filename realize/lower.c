@@ -1,11 +1,11 @@
-/* Annotated graph -> program: inputs, nodes in order by form, outputs, then the checks and the
- * plan. */
+/* Lowers an annotated graph to a program: inputs, nodes in order by their form, outputs, then
+ * checks and memory plan. */
 #include "realize/lower.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* RESCALE and F32 mean different things to different operators. */
+/* Lowers RESCALE and F32, whose meaning depends on the operator. */
 static itg_status lower_rescale(itg_lowering *l, itg_id node)
 {
     itg_op op = l->g->nodes[node].op;
@@ -38,8 +38,8 @@ itg_status itg_lower_no_memory(itg_lowering *l)
     return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name);
 }
 
-/* A graph output keeps the value's name; so does an only encoding, and a graph input's float
- * tensor. */
+/* Returns the encoding that has the value's own name: a graph input's float tensor, or an only
+ * encoding. A graph output keeps the name, too. */
 static int32_t plain_encoding(const itg_annotated *a, itg_id value)
 {
     const itg_value_note *note = &a->values[value];
@@ -126,7 +126,7 @@ static itg_status lower_graph(itg_lowering *l)
     return status;
 }
 
-/* The least width that holds [lo, hi]; 65: more than 64. */
+/* The smallest width that holds [lo, hi]; 65: more than 64. */
 static int bits_for(int64_t lo, int64_t hi)
 {
     if (lo == INT64_MIN || hi == INT64_MAX) return 65;
@@ -159,7 +159,7 @@ static itg_status begin(itg_lowering *l)
     return status;
 }
 
-/* The nodes that outputs follow from. */
+/* Finds the nodes that the outputs depend on. */
 static itg_status find_needed(itg_lowering *l)
 {
     const itg_graph *g = l->g;
@@ -225,7 +225,7 @@ itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options
     return status;
 }
 
-/* ---- a node alone ---- */
+/* ---- a single node ---- */
 
 static itg_status set_up_node(itg_lowering *l, itg_id node)
 {
@@ -238,7 +238,7 @@ static itg_status set_up_node(itg_lowering *l, itg_id node)
     return status == ITG_OK ? set_up_value(l, l->a->nodes[node].out_value) : status;
 }
 
-/* What the node reads, as if a program's caller had it. */
+/* Makes what the node reads inputs of the program. */
 static itg_status lower_read(itg_lowering *l, itg_id node)
 {
     itg_program *p = l->p;
@@ -259,7 +259,7 @@ static itg_status finish_node(itg_lowering *l, bool *fit)
 {
     itg_program *p = l->p;
     *fit = true;
-    if (p->step_count == 0) return ITG_OK; /* nothing reads what it makes */
+    if (p->step_count == 0) return ITG_OK; /* nothing reads its output */
     p->outputs = p->steps[p->step_count - 1].outputs;
     p->output_count = 1;
     itg_status status = itg_program_finish(p, ITG_BOUNDS_STORE, l->err);

@@ -15,7 +15,7 @@ typedef struct itg_lowering {
     itg_names names;
     const itg_tap *outputs; /* [output_count] */
     int32_t output_count;
-    bool *needed; /* [nodes]: what the outputs follow from */
+    bool *needed; /* [nodes]: the outputs depend on it */
     itg_error *err;
 } itg_lowering;
 

@@ -3,7 +3,7 @@
 #include "kernels/requant.h"
 #include "realize/lower.h"
 
-/* Of an entry of a table, a byte: the function, against a multiplication of a fast kernel. */
+/* Cost per byte of a table: the function, in multiplications of a fast kernel. */
 #define ENTRY_COST 64.0
 
 itg_status itg_lower_binary(itg_lowering *l, itg_id node)
@@ -37,7 +37,7 @@ itg_status itg_lower_clip(itg_lowering *l, itg_id node)
     return status;
 }
 
-/* A table's function, its input and output, and the codes from one entry to the next: 2^shift. */
+/* A table's function, input and output. Entries are 2^shift codes apart. */
 typedef struct table {
     const itg_node *n;
     const itg_quantizer *x;
@@ -45,8 +45,8 @@ typedef struct table {
     int32_t shift;
 } table;
 
-/* One entry for every code of x, or for every multiple of 2^shift beside one: the function in
- * double, one rounding to float32, then the encoding's code. */
+/* Fills entries for every code of x, or for multiples of 2^shift around them. The function is
+ * computed in double, rounded once to float32 and then encoded. */
 static void fill_table(const table *t, void *out)
 {
     const itg_node *n = t->n;
@@ -72,7 +72,7 @@ static void key_quantizer(itg_key_state *k, const itg_quantizer *q)
     itg_key_float(k, q->scale[0]);
 }
 
-/* What fill_table reads. */
+/* Hashes everything that fill_table reads. */
 static itg_key table_key(const table *t)
 {
     enum { TAG_TABLE = 103 };
@@ -80,7 +80,7 @@ static itg_key table_key(const table *t)
     itg_key_state k;
     itg_key_begin(&k, TAG_TABLE);
     itg_key_int(&k, t->n->op);
-    itg_key_bytes(&k, &attrs, sizeof attrs); /* padding could only cost a hit */
+    itg_key_bytes(&k, &attrs, sizeof attrs); /* different padding bytes only miss the cache */
     key_quantizer(&k, t->x);
     itg_key_int(&k, t->shift);
     itg_key_int(&k, t->v->is_float);
@@ -88,7 +88,7 @@ static itg_key table_key(const table *t)
     return itg_key_end(&k);
 }
 
-/* The table's entries, made now or by another program before. */
+/* Sets the table's entries: computes them, or shares those of another program. */
 static itg_status make_table(itg_lowering *l, const table *t, itg_pvalue *out)
 {
     size_t bytes = (size_t)itg_table_entries(t->x, t->shift) * sizeof(int32_t);

@@ -1,11 +1,11 @@
 /* Steps that write one encoding of each output, from which the other encodings are converted: codes
- * that are moved, chosen or averaged (float encodings are dequantized), means, and float islands
+ * that are moved, selected or averaged (float encodings are dequantized), means, and float islands
  * (integer encodings are quantized). */
 #include "kernels/float_ops.h"
 #include "realize/lower.h"
 
-/* The one encoding of `value` that a step writes itself: integer or float, as asked. ITG_NONE:
- * nobody reads that. */
+/* Returns the encoding of `value` that the step writes: integer or float as requested. ITG_NONE:
+ * nothing reads it. */
 static int32_t native_encoding(const itg_lowering *l, itg_id value, bool is_float)
 {
     const itg_value_note *note = &l->a->values[value];
@@ -14,7 +14,7 @@ static int32_t native_encoding(const itg_lowering *l, itg_id value, bool is_floa
     return ITG_NONE;
 }
 
-/* q: of a native integer; NULL: a native float value. */
+/* q: the quantizer of an integer output; NULL: a float output. */
 static itg_status lower_native_output(itg_lowering *l, itg_id value, const itg_quantizer *q,
                                       int32_t *out)
 {
@@ -26,7 +26,7 @@ static itg_status lower_native_output(itg_lowering *l, itg_id value, const itg_q
                                          : status;
 }
 
-/* The other encodings, from what the step wrote. */
+/* Converts what the step wrote to the other encodings. */
 static itg_status convert_encodings(itg_lowering *l, itg_id value, bool native_float,
                                     int32_t native)
 {
@@ -39,7 +39,7 @@ static itg_status convert_encodings(itg_lowering *l, itg_id value, bool native_f
             return itg_fail(l->err, ITG_MISMATCH,
                             "%s: value '%s': codes that are kept have one quantizer", l->g->name,
                             l->g->values[value].name);
-        if (native_float && note->encodings[i].is_float) { /* equal encodings are one */
+        if (native_float && note->encodings[i].is_float) { /* all float encodings are equal */
             l->made[value][i] = native;
             continue;
         }
@@ -51,7 +51,7 @@ static itg_status convert_encodings(itg_lowering *l, itg_id value, bool native_f
     return status;
 }
 
-/* Adds the step with every input and its native outputs, then the conencodings. q as above. */
+/* Adds the step with all inputs and native outputs, then the conversions. q as above. */
 static itg_status lower_whole(itg_lowering *l, itg_id node, itg_step_kind kind,
                               const itg_quantizer *q)
 {
@@ -79,7 +79,7 @@ static itg_status lower_whole(itg_lowering *l, itg_id node, itg_step_kind kind,
             return itg_lower_fail(l, node, ITG_UNSUPPORTED, "an output in between is left out");
         status = lower_native_output(l, n->outputs[i], q, &s->outputs[i]);
     }
-    const int32_t *made = s->outputs; /* the step may move, its operands do not */
+    const int32_t *made = s->outputs; /* adding steps may move the step, but not its operands */
     for (int32_t i = 0; i < outputs && status == ITG_OK; i++)
         status = convert_encodings(l, n->outputs[i], q == NULL, made[i]);
     return status;
@@ -115,7 +115,7 @@ itg_status itg_lower_mean(itg_lowering *l, itg_id node)
         status = itg_lower_native(l, node, ITG_STEP_MEAN, l->g->nodes[node].op, 1, &s);
     if (status != ITG_OK || s == NULL) return status;
     s->inputs[0] = x;
-    /* Of the float32 means only this one is no exact sum. */
+    /* The other float32 means are exact sums. */
     bool f32 = l->a->nodes[node].form == ITG_FORM_F32 && s->op == ITG_OP_AVERAGE_POOL;
     s->form = f32 ? ITG_FORM_F32 : ITG_FORM_RESCALE;
     return ITG_OK;

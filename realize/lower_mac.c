@@ -12,7 +12,7 @@ static itg_status add_bias(itg_lowering *l, itg_id node, int32_t *out)
     return itg_lower_constant(l, name, &t, out);
 }
 
-/* Gemm's first operand, transposed beforehand where trans_a says so. */
+/* Lowers Gemm's first operand; trans_a adds a transposition. */
 static itg_status lower_left(itg_lowering *l, itg_id node, int32_t *out)
 {
     const itg_node *n = &l->g->nodes[node];
@@ -39,7 +39,7 @@ static itg_status lower_left(itg_lowering *l, itg_id node, int32_t *out)
     return ITG_OK;
 }
 
-/* The second operand, and whether its matrices then lie [N,K]. */
+/* Lowers the second operand; *transposed: its matrices are [N,K]. */
 static itg_status lower_right(itg_lowering *l, itg_id node, int32_t *out, bool *transposed)
 {
     const itg_node *n = &l->g->nodes[node];

@@ -3,7 +3,7 @@
 #include "kernels/requant.h"
 #include "realize/lower.h"
 
-/* fine: 2^bits * exp(-scale * j), j < 256; coarse: the same for 256 * j. Both end with the range of
+/* fine: 2^bits * exp(-scale * j), j < 256; coarse: the same for 256 * j. Both end at the range of
  * codes. */
 static itg_status add_table(itg_lowering *l, itg_id node, const itg_quantizer *q, bool coarse,
                             int32_t *out)
@@ -40,7 +40,7 @@ itg_status itg_lower_softmax(itg_lowering *l, itg_id node)
     return ITG_OK;
 }
 
-/* A parameter in the shape of a row: the dims of x from the axis on. */
+/* Adds a parameter with the shape of a row: the dimensions of x from the axis on. */
 static itg_status add_parameter(itg_lowering *l, itg_id node, const char *what, itg_dtype dtype,
                                 const void *data, int32_t *out)
 {

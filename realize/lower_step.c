@@ -22,7 +22,7 @@ itg_status itg_lower_step(itg_lowering *l, itg_id node, itg_step_kind kind, itg_
     return ITG_OK;
 }
 
-/* The activation as float bounds: a fused one, or the node itself. */
+/* Sets the float bounds of the activation, which is fused or the node itself. */
 static void set_activation(const itg_lowering *l, itg_id node, itg_step *s)
 {
     itg_id activation = l->a->nodes[node].activation;

@@ -1,8 +1,7 @@
-/* Values of the program: encodings and their names, constants and their codes. */
+/* Values of the program: encodings with their names, constants with their codes. */
 #include "realize/lower.h"
 
-/* The plain encoding has the value's own name; others add what they are: "conv1:s8", "conv1:f32".
- */
+/* Adds a value. The plain encoding has the value's own name; others add a suffix: "conv1:s8". */
 static itg_status add_value(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype,
                             int32_t *out)
 {
@@ -85,7 +84,7 @@ static itg_status need_codes(itg_lowering *l, itg_id value, const itg_encoding *
                                           l->g->name, l->g->values[value].name);
 }
 
-/* The constant as it is. */
+/* Copies the constant, or borrows it if the model outlives the program. */
 static itg_status set_copy(itg_lowering *l, itg_id value, int32_t to)
 {
     itg_tensor t = itg_graph_tensor(l->g, value);
@@ -128,7 +127,7 @@ itg_status itg_lower_edge(itg_lowering *l, itg_id node, int32_t slot, int32_t *o
                     l->g->values[e->value].name);
 }
 
-/* ---- weights as the matrix kernel reads them ---- */
+/* ---- weights in the layout of the matrix kernel ---- */
 
 static itg_status add_packed(itg_lowering *l, itg_id value, const itg_encoding *v, int32_t *out)
 {

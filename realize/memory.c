@@ -25,7 +25,7 @@ static bool add_steps(itg_memory_plan *plan, const itg_flow *flow, const itg_flo
     return true;
 }
 
-/* What is there before the first step, or read after the last, is so during it. */
+/* A tensor that exists before the first step, or is read after the last, exists during it. */
 static itg_memory_place place_of(const itg_flow *flow, int32_t tensor)
 {
     const itg_flow_tensor *t = &flow->tensors[tensor];

@@ -1,4 +1,4 @@
-/* Memory of a device: one arena for activations and outputs. */
+/* Memory plan of a device: one arena for activations and outputs. */
 #include "base/flow.h"
 #include "base/placement.h"
 #include "graph/sharing.h"
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a step's outputs may share, as emitted code computes them. A table's outputs are made one
- * after another, each from the whole input. */
+/* Returns how a step's outputs may share memory in emitted code. Each output of a table is computed
+ * from the whole input. */
 static itg_sharing sharing_of(const itg_program *p, const itg_step *s, uint64_t *shift)
 {
     int64_t elements = 0;
@@ -90,7 +90,7 @@ itg_status itg_program_ram_bytes(const itg_program *p, int64_t *out, itg_error *
     return itg_program_activation_bytes(p, out, err);
 }
 
-/* ---- for those who ask ---- */
+/* ---- reports ---- */
 
 static const char *tensor_name(const void *context, int32_t tensor)
 {

@@ -32,7 +32,7 @@ void itg_program_destroy(itg_program *program)
     free(program);
 }
 
-/* Doubles an arena array; the old one stays until the arena goes. NULL: no room. */
+/* Doubles an arena array; the old one stays in the arena. NULL: no memory. */
 static void *grown(itg_arena *arena, const void *old, int32_t count, int32_t *capacity, size_t size)
 {
     int32_t wanted = *capacity == 0 ? 64 : *capacity * 2;
@@ -125,7 +125,7 @@ bool itg_quantizer_equal(const itg_quantizer *a, const itg_quantizer *b)
 
 /* ---- finishing ---- */
 
-/* Takes a derived bound, or compares it with what the file states. */
+/* Stores a derived bound, or compares it with the stated one. */
 static itg_status settle_bound(const itg_step *s, itg_bounds_mode mode, const int64_t derived[2],
                                int64_t *lo, int64_t *hi, itg_error *err)
 {
@@ -139,8 +139,7 @@ static itg_status settle_bound(const itg_step *s, itg_bounds_mode mode, const in
     return ITG_OK;
 }
 
-/* A split sum has two bounds: of the parts, then of what they add up to. Both fit, or it would be
- * no use to split. */
+/* A split sum has two bounds: of its parts, and of their sum. Both must fit. */
 static itg_status finish_split_bounds(itg_program *p, itg_step *s, itg_bounds_mode mode,
                                       itg_error *err)
 {
@@ -248,8 +247,8 @@ const itg_bound *itg_program_bounds(const itg_program *p, int32_t *count)
     return p->bounds;
 }
 
-/* The node that bound `index` belongs to: bounds stand in the order of the steps that accumulate,
- * two for each split sum. */
+/* Returns the node of bound `index`. Bounds are in the order of accumulating steps, two per split
+ * sum. */
 const char *itg_program_bound_name(const itg_program *p, int32_t index)
 {
     int32_t end = 0;

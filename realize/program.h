@@ -52,7 +52,7 @@ typedef struct itg_pvalue {
 /* How the native result becomes an output: codes (requant, zero point, clamp) or float32
  * (dequant). */
 typedef struct itg_step_out {
-    const itg_requant *requant; /* [requant_count]: 1, one a channel, or (means) one a count */
+    const itg_requant *requant; /* [requant_count]: 1, one per channel, or (means) one per count */
     int32_t requant_count;
     int64_t lo, hi;
     const float *dequant;
@@ -102,11 +102,11 @@ struct itg_program {
     int32_t island_count;
     const char **metadata_key, **metadata_value;
     int32_t metadata_count;
-    itg_cache *cache; /* shared; of what values hold; NULL: nothing */
+    itg_cache *cache; /* shared; holds the constants of values; NULL: none */
 };
 
-/* Entries of a table for codes of x: all of them, or (shift > 0) the multiples of 2^shift beside
- * them. */
+/* Number of entries of a table for codes of x: all codes, or (shift > 0) the multiples of 2^shift
+ * around them. */
 static inline int64_t itg_table_entries(const itg_quantizer *x, int32_t shift)
 {
     return shift == 0 ? x->qmax - x->qmin + 1 : (x->qmax >> shift) - (x->qmin >> shift) + 2;
@@ -140,9 +140,9 @@ static inline bool itg_step_has_operand(const itg_step *s, int32_t slot)
 }
 
 /* ---- memory of a device (plan.c) ---- */
-/* Places all that the steps compute, outputs included, in one arena: tensor i is value i, step i is
- * step i (base/flow.h). Inputs and constants lie elsewhere; what a kernel needs beside its operands
- * is not in it. alignment: a power of two. Free with itg_program_flow_deinit. */
+/* Places everything that the steps compute, outputs included, in one arena: tensor i is value i,
+ * step i is step i (base/flow.h). Inputs, constants and scratch memory of kernels are not in it.
+ * alignment: a power of two. Free with itg_program_flow_deinit. */
 itg_status itg_program_flow(const itg_program *p, size_t alignment, itg_flow *flow, itg_error *err);
 void itg_program_flow_deinit(itg_flow *flow);
 
@@ -155,10 +155,10 @@ uint32_t itg_step_forms(itg_step_kind kind, itg_op op);
 const char *itg_step_type(const itg_step *s, char *buffer, size_t size);
 bool itg_step_type_parse(const char *type, itg_step_kind *kind, itg_op *op);
 bool itg_step_has_accumulator(const itg_step *s);
-/* Computed in float32 from the quantizers alone: neither accumulator nor requantization
- * constants. */
+/* Whether a step is computed in float32 from the quantizers alone, without accumulator and
+ * requantization constants. */
 bool itg_step_is_f32(const itg_step *s);
-/* Outputs written through epilogues: what itg_step_out describes. */
+/* Whether outputs are written through epilogues (itg_step_out). */
 bool itg_step_has_epilogue(const itg_step *s);
 
 /* ---- parts of itg_program_finish ---- */
@@ -177,8 +177,8 @@ static inline itg_accumulator itg_step_join(const itg_step *s)
     return join;
 }
 int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s);
-/* Whether the result is the exact whole sum: it is not taken apart, or no part is shifted before it
- * is added. Parts and joined sum fit (itg_step_fits), so a kernel may then add the terms in any
- * order into an accumulator of join_bits. */
+/* Whether the result is the exact whole sum: it is not split, or no part is shifted before it is
+ * added. Parts and joined sum fit (itg_step_fits), so a kernel may add the terms in any order into
+ * an accumulator of join_bits. */
 bool itg_step_sum_is_whole(const itg_step *s);
 #endif

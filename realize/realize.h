@@ -12,8 +12,8 @@
  * ranges (itg_bound: intaglio.h). One entry for each node with an accumulator, in the order of the
  * prepared graph; two if its sums are split: the parts, and their sum. Free *out. */
 itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count, itg_error *err);
-/* Whether the bounds of one node fit its accumulator, as itg_bounds_of would say. Costs what the
- * node does, not what the graph does. A node without accumulator: they do. */
+/* Whether the bounds of one node fit its accumulator. The cost depends on the node, not on the
+ * graph. True without an accumulator. */
 itg_status itg_sums_fit(const itg_annotated *a, itg_id node, bool *fit, itg_error *err);
 
 /* ---- integer graph (program.h, lower*.c) ---- */
@@ -37,11 +37,12 @@ const char *itg_program_output_name(const itg_program *p, int32_t index);
 /* Storage dtype, shape [1, ...], quantizer (NULL: float or indices). */
 void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dtype,
                              const itg_shape **shape, const itg_quantizer **q);
-/* The two figures of itg_program_ram_bytes. arena: of the C source, scratch included
- * (emit/c_layout.c); ITG_UNSUPPORTED, ITG_LIMIT: C source cannot hold the program. activation: of a
- * device (itg_program_flow), for activations and outputs at ITG_FLOW_DEVICE_ALIGNMENT. */
+/* The two figures of itg_program_ram_bytes. itg_program_arena_bytes: of the C source, scratch
+ * included (emit/c_layout.c); ITG_UNSUPPORTED or ITG_LIMIT if C source cannot hold the program.
+ * itg_program_activation_bytes: of a device (itg_program_flow), for activations and outputs at
+ * ITG_FLOW_DEVICE_ALIGNMENT. */
 itg_status itg_program_arena_bytes(const itg_program *p, int64_t *out, itg_error *err);
-/* The arena's bytes and what lies in it; NULL: not wanted. */
+/* The arena's bytes and its contents; NULL: not requested. */
 itg_status itg_program_arena(const itg_program *p, int64_t *bytes, itg_memory_plan **plan,
                              itg_error *err);
 itg_status itg_program_activation_bytes(const itg_program *p, int64_t *out, itg_error *err);

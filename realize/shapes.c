@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-enum { MOST_POSITIONS = 1 << 24 }; /* of a window along one axis: bounds the loops over them */
+enum { MOST_POSITIONS = 1 << 24 }; /* of a window along one axis; limits loops */
 
-/* Every window holds an element of the input. Between the paddings its first tap does. */
+/* Whether every window holds an element of the input. Windows between the paddings do. */
 static bool is_covered(const itg_attrs *a, int axis, int64_t extent, int64_t positions)
 {
     int64_t k = a->kernel[axis], s = a->stride[axis], d = a->dilation[axis], before = a->pad[axis];
@@ -32,7 +32,7 @@ static itg_status check_windows(const itg_step *s, const itg_shape *x, const itg
     return ITG_OK;
 }
 
-/* A value as inference sees it: codes, biases and gains stand for real numbers. */
+/* Returns a value as inference sees it. Codes, biases and gains represent real numbers. */
 static itg_tensor tensor_of(const itg_program *p, const itg_step *s, int32_t value, bool parameter)
 {
     if (value == ITG_NONE) return (itg_tensor){ITG_F32, {-1, {0}}, NULL};
@@ -42,7 +42,7 @@ static itg_tensor tensor_of(const itg_program *p, const itg_step *s, int32_t val
     return t;
 }
 
-/* Shape-like inputs are attributes, and only Split has further outputs. */
+/* Checks the number of operands. Shapes are attributes; only Split has several outputs. */
 static itg_status check_arity(const itg_step *s, int32_t inputs, int32_t outputs, itg_error *err)
 {
     if (s->op == ITG_OP_SHAPE || s->op == ITG_OP_CONSTANT_OF_SHAPE)
@@ -57,7 +57,7 @@ static itg_status check_arity(const itg_step *s, int32_t inputs, int32_t outputs
     return ITG_OK;
 }
 
-/* What a file may leave out. rank: of the first input. */
+/* Completes attributes that a file may leave out. rank: of the first input. */
 static itg_attrs completed(const itg_step *s, int32_t rank)
 {
     itg_attrs a = s->attrs;

@@ -1,11 +1,11 @@
-/* The fields of a step, for files and for print. docs/artefact.md explains them. */
+/* The fields of a step in files and in print. docs/artefact.md explains them. */
 #include "base/packed.h"
 #include "realize/artefact.h"
 #include "realize/fields.h"
 #include "kernels/requant.h"
 #include <string.h>
 
-#define MOST INT32_MAX /* entries of a list: the file's size limits them before */
+#define MOST INT32_MAX /* entries of a list; the file's size limits them */
 
 static const char *form_name(int form)
 {
@@ -53,7 +53,7 @@ static void visit_quantizer(itg_fields *f, char side, int32_t index, itg_quantiz
     itg_field_floats(f, named(side, index, "scale").text, &q->scale, &q->scale_count, MOST);
 }
 
-/* READ: a quantizer that the file states, or none. One that was stated before must be the same. */
+/* READ: reads the quantizer, if the file states one; it must equal one stated before. */
 static void read_quantizer(itg_fields *f, itg_program *p, char side, int32_t index, int32_t value)
 {
     if (itg_onnx_attr_find(f->node, named(side, index, "scale").text) == NULL) return;
@@ -120,7 +120,7 @@ static void visit_outputs(itg_fields *f, itg_program *p, itg_step *s)
     }
 }
 
-/* Activations state their quantizer where they are made, constants where they are read. */
+/* Activations state their quantizer at their producer, constants at their reader. */
 static void visit_constants(itg_fields *f, itg_program *p, itg_step *s)
 {
     for (int32_t i = 0; i < s->input_count && f->status == ITG_OK; i++)
@@ -130,7 +130,7 @@ static void visit_constants(itg_fields *f, itg_program *p, itg_step *s)
 
 /* ---- packed constants ---- */
 
-/* The codes of v's bytes, as constants of this type. */
+/* Unpacks the bytes of v to constants of this type. */
 static const void *unpacked(itg_fields *f, const itg_pvalue *v, const itg_pvalue *type,
                             int32_t bits)
 {
@@ -161,7 +161,7 @@ static void read_packed(itg_fields *f, int32_t index, itg_pvalue *v)
     visit_type(f, 'x', index, &type);
     itg_field_int32(f, named('x', index, "bits").text, &bits, 2, 32);
     if (f->status != ITG_OK) return;
-    if (v->quantized) { /* as another node stated it */
+    if (v->quantized) { /* another node has stated it */
         if (v->dtype != type.dtype || !itg_shape_equal(&v->shape, &type.shape))
             itg_fields_fail(f, ITG_BAD_FILE, v->name, "another node states another type");
         return;
@@ -197,7 +197,7 @@ static void visit_accumulator(itg_fields *f, itg_step *s)
     if (f->status == ITG_OK) s->acc.overflow = (itg_overflow)overflow;
 }
 
-/* A node without the list of ends has one sum; then it has none of the rest either. */
+/* Without split_end a node has one sum and none of the other fields. */
 static void visit_split(itg_fields *f, itg_step *s)
 {
     itg_sum_split *split = &s->split;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ridge towards the model's weights, relative to the mean diagonal: keeps singular layers solvable,
- * and unseen inputs near what the model does with them. */
+/* Ridge towards the model's weights, relative to the mean diagonal. It keeps singular layers
+ * solvable, and the response to unseen inputs close to the model's. */
 #define RIDGE 0.01
 
 void itg_fit_deinit(itg_fit *fit)
@@ -18,13 +18,13 @@ void itg_fit_deinit(itg_fit *fit)
 
 /* ---- the problem ---- */
 
-/* Sum of a row and b, each less its mean. */
+/* Returns the sum of products of a row and b, each minus its mean. */
 static double centred(int64_t product, int64_t a, int64_t b, int64_t count)
 {
     return (double)product - (double)a * (double)b / (double)count;
 }
 
-/* Returns the mean diagonal. */
+/* Fills H of a group. Returns its mean diagonal. */
 static double set_products(const itg_fit *f, int64_t g)
 {
     int64_t n = f->layer->depth;
@@ -78,7 +78,7 @@ static bool set_order(const itg_fit *f, int64_t g)
     return list != NULL;
 }
 
-/* v = c / h of a group; the model's weights where that cannot be solved, or is not wanted. */
+/* Solves v = c / h for a group. v becomes the model's weights if that fails or is not requested. */
 static bool solve(const itg_fit *f, int64_t g, const float *weights, int threads)
 {
     int64_t n = f->layer->depth, rows = f->layer->rows;
@@ -101,7 +101,7 @@ static bool solve(const itg_fit *f, int64_t g, const float *weights, int threads
     return ok;
 }
 
-/* One group; the model's weights are in `weights`. */
+/* Arguments of set_group; `weights` are the model's. */
 typedef struct groups {
     const itg_fit *f;
     const float *weights;
@@ -115,7 +115,7 @@ static itg_status set_group(void *context, int worker, int64_t g, itg_error *err
     int64_t n = f->layer->depth;
     double ridge = RIDGE * set_products(f, g);
     (void)worker;
-    if (!(ridge > 0)) ridge = 1; /* constant inputs: the bias does it all */
+    if (!(ridge > 0)) ridge = 1; /* constant inputs: only the bias can fit */
     for (int64_t i = 0; i < n; i++)
         f->h[(g * n + i) * n + i] += ridge;
     set_right_side(f, g, ridge, s->weights);
@@ -153,7 +153,7 @@ itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, do
 
 /* ---- codes ---- */
 
-/* Sets of channels with one scale; `from` NULL: search. */
+/* Fits sets of channels with one scale. `from` NULL: searches scales. */
 typedef struct search {
     const itg_fit *f;
     const itg_fit_grid *grid;
@@ -162,7 +162,7 @@ typedef struct search {
     int64_t channels; /* of a set */
 } search;
 
-/* A worker's memory for one set. */
+/* Memory of a worker for one set. */
 typedef struct room {
     itg_round round;
     double *e;
@@ -207,7 +207,7 @@ static void free_room(room *m)
     free(m->q);
 }
 
-/* Replaces the set's codes where the new ones are better. */
+/* Searches codes and scale of the set, and keeps them if they are better. */
 static void search_set(const search *s, int64_t set, room *m)
 {
     int64_t n = s->f->layer->depth;

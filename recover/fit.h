@@ -4,7 +4,7 @@
 #include "recover/layer.h"
 #include "recover/observe.h"
 
-/* The layer's quadratic problem, of all widths: in units of the input codes' scale. */
+/* The quadratic problem of a layer for all widths, in units of the input codes' scale. */
 typedef struct itg_fit {
     const itg_layer *layer;
     const itg_moments *moments;
@@ -17,32 +17,32 @@ typedef struct itg_fit {
     int threads;
 } itg_fit;
 
-/* weights: the model's, in their own order. */
+/* weights: the model's, in its order. */
 itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, double input_scale,
                           const float *weights, bool round, int threads, itg_fit *out,
                           itg_error *err);
 void itg_fit_deinit(itg_fit *fit);
 
-/* A layer's codes, as the fit orders them. */
+/* A layer's codes in the fit's order. */
 typedef struct itg_fit_codes {
     int32_t *q;          /* [channels][depth] */
     float *scale;        /* [scale_count] */
     int64_t scale_count; /* 1, or channels */
 } itg_fit_codes;
 
-/* What the codes may be. */
+/* The legal codes. */
 typedef struct itg_fit_grid {
     int32_t lo, hi;
     bool power_of_two;
 } itg_fit_grid;
 
-/* The best codes and scales that are found; where they are no better than what *codes holds, or all
- * weights are zero, that stays. */
+/* Finds codes and scales. *codes stays as it is if they are no better, or if all weights are
+ * zero. */
 itg_status itg_fit_search(const itg_fit *fit, const itg_fit_grid *grid, itg_fit_codes *codes,
                           itg_error *err);
-/* The best codes for the scales as they are, of the channels whose scale differs from `from`. */
+/* Finds the best codes for the given scales, of the channels whose scale differs from `from`. */
 itg_status itg_fit_again(const itg_fit *fit, const itg_fit_grid *grid, const float *from,
                          itg_fit_codes *codes, itg_error *err);
-/* [channels]: real biases with which the mean of each output is the mean of its targets. */
+/* Computes real biases [channels] that give each output the mean of its targets. */
 void itg_fit_bias(const itg_fit *fit, const itg_fit_codes *codes, float *bias);
 #endif

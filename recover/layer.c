@@ -1,6 +1,6 @@
 #include "recover/layer.h"
 
-/* Positions in all: so many, and so many for each term. Fewer positions fit the noise. */
+/* Positions needed: this many, and this many for each term. Fewer would fit noise. */
 #define LEAST_POSITIONS 32768
 #define POSITIONS_A_TERM 16
 #define MOST_POSITIONS 1024                  /* of a sample */
@@ -38,7 +38,7 @@ static void set_matrix(const itg_annotated *a, itg_layer *l)
     l->positions = elements / l->depth;
 }
 
-/* The one reader of a value; ITG_NONE: there are others, or a graph output. */
+/* Returns the only reader of a value; ITG_NONE: there are several, or it is a graph output. */
 static itg_id only_reader(const itg_graph *g, itg_id value, int32_t *slot)
 {
     itg_id reader = ITG_NONE;
@@ -52,7 +52,7 @@ static itg_id only_reader(const itg_graph *g, itg_id value, int32_t *slot)
     return reader;
 }
 
-/* An operand that has the shape of the sum, and is made before the layer's output is read. */
+/* Finds the Add that alone reads the layer's output and whose other operand has its shape. */
 static void find_add(const itg_annotated *a, itg_layer *l)
 {
     const itg_graph *g = a->graph;

@@ -6,7 +6,7 @@
 #include "realize/geometry.h"
 #include "sim/feed.h"
 
-/* The samples that it is reconstructed on: the first `count` of data. */
+/* The samples of the reconstruction: the first `count` of data. */
 typedef struct itg_calibration_samples {
     const itg_feed *feed;
     int64_t count;
@@ -18,34 +18,33 @@ typedef struct itg_layer {
     int64_t groups, rows; /* output channels of a group */
     int64_t depth;        /* terms of a sum */
     int64_t positions;    /* sums of a channel in one sample */
-    int64_t taken;        /* of these, that are looked at; at most positions */
-    bool last_axis;       /* weights lie [depth][channels] */
+    int64_t taken;        /* how many positions of a sample are observed */
+    bool last_axis;       /* the weights are [depth][channels] */
     bool is_conv;
     itg_window window; /* of a Conv */
-    itg_id add;        /* an Add that alone reads the output, or ITG_NONE */
+    itg_id add;        /* the Add that alone reads the output, or ITG_NONE */
     int32_t add_slot;  /* its other operand */
 } itg_layer;
 
-/* Whether the node is a layer whose weights can be reconstructed; *out is complete but for
- * `taken`. */
+/* Whether the weights of a node can be reconstructed. Sets everything in *out except `taken`. */
 bool itg_layer_of(const itg_annotated *a, itg_id node, itg_layer *out);
-/* Looks at so many positions of each of `samples` samples that there are enough in all. */
+/* Sets how many positions of each of `samples` samples are observed, so that the total suffices. */
 void itg_layer_take(itg_layer *layer, int64_t samples);
 static inline int64_t itg_layer_channels(const itg_layer *layer)
 {
     return layer->groups * layer->rows;
 }
-/* The positions of a sample, [taken], ascending: one at random of each of `taken` equal parts. */
+/* Selects positions of a sample, [taken], ascending: a random one of each of `taken` parts. */
 void itg_layer_positions(const itg_layer *layer, int64_t sample, int64_t *out);
 /* Element of the output for a channel at a position, within one sample. */
 int64_t itg_layer_output(const itg_layer *layer, int64_t channel, int64_t position);
-/* Where the window of a position begins: maybe in the padding. */
+/* The position of a window's corner; it may be in the padding. */
 typedef struct itg_corner {
-    int64_t first; /* element of the input, of its first channel; a matrix: of the first term */
+    int64_t first; /* element of the input in its first channel; a matrix: of the first term */
     int64_t y, x;
 } itg_corner;
 void itg_layer_corners(const itg_layer *layer, const int64_t *positions, itg_corner *out);
-/* Elements of the input, within one sample, that a term of a group reads, [taken]; -1: padding. */
+/* The elements of one sample's input that a term of a group reads, [taken]; -1: padding. */
 void itg_layer_inputs(const itg_layer *layer, int64_t group, int64_t term,
                       const itg_corner *corners, int64_t *out);
 /* Element of the weights. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns whose rows stay in the cache while a tile meets all others. */
+/* Columns whose rows stay in the cache while a tile is multiplied with all others. */
 enum { TILE = ITG_MOMENTS_TILE, PART = 1024 };
 
 static size_t plane_rows(const itg_digits *d)
@@ -66,7 +66,7 @@ int64_t itg_digits_sum(const itg_digits *d, int64_t group, int64_t row)
     return sum;
 }
 
-/* Digits are at most 256: a sum of ITG_MOMENTS_COLUMNS products has 30 bits. */
+/* Digits are at most 256, so a sum of ITG_MOMENTS_COLUMNS products has 30 bits. */
 ITG_CLONES static void recover_dot_tile(const int16_t *a, const int16_t *b, int64_t stride_a,
                                         int64_t stride_b, int64_t count, int32_t *out)
 {

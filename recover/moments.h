@@ -1,26 +1,26 @@
-/* Exact sums of products of integers. Integers are kept as digits to the base 256, so that products
- * of 16 bits summed in 32 are exact: sums do not depend on the order, the machine or the threads.
- * Private to recover/. */
+/* Exact sums of products of integers. Integers are split into digits to the base 256, so that
+ * 16-bit products can be summed exactly in 32 bits. Sums do not depend on the order, the machine or
+ * the threads. Private to recover/. */
 #ifndef ITG_RECOVER_MOMENTS_H
 #define ITG_RECOVER_MOMENTS_H
 #include "base/base.h"
 
 #define ITG_MOMENTS_TILE 4
-#define ITG_MOMENTS_COLUMNS 8192 /* the most: sums of products of digits keep within 32 bits */
+#define ITG_MOMENTS_COLUMNS 8192 /* at most: sums of products of digits then fit 32 bits */
 
 /* Groups of rows of integers. */
 typedef struct itg_digits {
     int16_t *data; /* [planes][groups][rows, to a multiple of ITG_MOMENTS_TILE][columns] */
     int64_t groups, rows, columns;
-    int32_t planes; /* 1: integers of -256..256; n: of less than 256^n / 2 */
+    int32_t planes; /* 1: integers of -256..256; n: of magnitude below 256^n / 2 */
 } itg_digits;
 
-/* All zero. */
+/* Creates zeros. */
 itg_status itg_digits_create(int64_t groups, int64_t rows, int64_t columns, int32_t planes,
                              itg_digits *out, itg_error *err);
 void itg_digits_deinit(itg_digits *digits);
 void itg_digits_clear(itg_digits *digits);
-/* values [count]: of a row, from a column on; their memory is used. */
+/* Sets `count` numbers of a row from a column on; overwrites `values`. */
 void itg_digits_set(itg_digits *digits, int64_t group, int64_t row, int64_t column, int64_t *values,
                     int64_t count);
 /* The sum of a row. */
@@ -31,8 +31,8 @@ static inline int64_t itg_digits_tiles(const itg_digits *digits)
 {
     return (digits->rows + ITG_MOMENTS_TILE - 1) / ITG_MOMENTS_TILE;
 }
-/* sums [a->rows][b->rows] of a group: += products of the rows of one tile of a with rows of b,
- * summed over the columns. from: the first tile of b. */
+/* sums [a->rows][b->rows] of a group: adds the products of the rows of one tile of a with rows of
+ * b, summed over the columns. from: the first tile of b. */
 void itg_moments_add(const itg_digits *a, const itg_digits *b, int64_t group, int64_t tile,
                      int64_t from, int64_t *sums);
 #endif

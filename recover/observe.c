@@ -6,16 +6,16 @@
 #include <stdlib.h>
 
 #define TARGET_DIGITS 3
-#define MOST_TARGET 8000000.0          /* in units of the step: what the digits hold */
-#define MOST_DIGITS (INT64_C(1) << 27) /* at once: 256 MB */
+#define MOST_TARGET 8000000.0          /* in units of the step: the most that the digits hold */
+#define MOST_DIGITS (INT64_C(1) << 27) /* at one time: 256 MB */
 
-/* A worker's memory for the positions of a sample, each [taken]. */
+/* Memory of a worker for the positions of a sample, each [taken]. */
 typedef struct room {
     int64_t *positions, *codes;
     itg_corner *corners;
 } room;
 
-/* A number of blocks is run and gathered side by side, then multiplied. */
+/* Runs and gathers several blocks in parallel, then multiplies. */
 typedef struct observer {
     const itg_observation *o;
     itg_moments *moments;
@@ -23,7 +23,7 @@ typedef struct observer {
     itg_batch **batches; /* [threads] */
     room *rooms;         /* [threads] */
     itg_digits x, t;
-    const itg_quantizer *xq, *add; /* add: of the other operand, NULL: float or none */
+    const itg_quantizer *xq, *add; /* add: of the Add's other operand; NULL: float or none */
     bool adds;
     int64_t first; /* sample of the first block */
     int threads;
@@ -78,7 +78,7 @@ static void gather_inputs(observer *w, const itg_tensor *x, int64_t column, cons
         }
 }
 
-/* t in units of the step. */
+/* Returns t in units of the step. */
 static int64_t target_code(const observer *w, double t)
 {
     t = itg_round_half_even(t / w->moments->step);
@@ -138,7 +138,7 @@ static itg_status run_block(void *context, int worker, int64_t item, itg_error *
 
 /* ---- products ---- */
 
-/* A tile of rows: of the inputs with the inputs, or of the targets with the inputs. */
+/* Multiplies a tile of rows: inputs with inputs, or targets with inputs. */
 static itg_status multiply_tile(void *context, int worker, int64_t item, itg_error *err)
 {
     observer *w = context;
@@ -190,7 +190,7 @@ static itg_status observe_all(observer *w, itg_error *err)
 
 /* ---- setting up ---- */
 
-/* The targets fit three digits with room for what the other operand takes away. */
+/* Chooses a step with which the targets, also less the other operand, fit three digits. */
 static double choose_step(const itg_observation *o)
 {
     int64_t count = o->samples.count * o->layer->taken * itg_layer_channels(o->layer);

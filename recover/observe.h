@@ -1,20 +1,20 @@
-/* What a layer meets on the calibration samples: its inputs as the integer program computes them,
- * and the outputs it should have. Private to recover/. */
+/* Observes a layer on the calibration samples: its inputs as the integer program computes them, and
+ * its target outputs. Private to recover/. */
 #ifndef ITG_RECOVER_OBSERVE_H
 #define ITG_RECOVER_OBSERVE_H
 #include "base/cache.h"
 #include "recover/layer.h"
 #include "recover/recover.h"
 
-/* Samples that are run at once; all runs have equal blocks, so that what was computed is reused. */
+/* Number of samples of a run. Equal blocks in all runs let cached activations be reused. */
 #define ITG_RECOVER_BLOCK 8
 
-/* Sums over all positions that were looked at. x: input codes less their zero point; t: wished
- * outputs in units of `step`. */
+/* Sums over all observed positions. x: input codes minus their zero point; t: target outputs in
+ * units of `step`. */
 typedef struct itg_moments {
     int64_t count;
     double step; /* a power of two */
-    int64_t *xx; /* [groups][depth][depth]; where the column is at least the row */
+    int64_t *xx; /* [groups][depth][depth]; the upper triangle */
     int64_t *tx; /* [channels][depth] */
     int64_t *x;  /* [groups][depth] */
     int64_t *t;  /* [channels] */
@@ -29,7 +29,7 @@ typedef struct itg_observation {
     itg_cache *weights, *activations;
 } itg_observation;
 
-/* The caller deinits *out, also where it fails. */
+/* The caller deinits *out, even after a failure. */
 itg_status itg_observe(const itg_observation *observation, itg_moments *out, itg_error *err);
 void itg_moments_deinit(itg_moments *moments);
 #endif

@@ -7,7 +7,7 @@
 
 #define ACTIVATION_BYTES ((size_t)768 << 20)
 #define WEIGHT_BYTES ((size_t)192 << 20)
-/* The hardware may raise a scale, which changes codes and bias, which may raise it again. */
+/* The hardware may raise a scale; this changes codes and bias, which may raise it again. */
 #define MOST_ROUNDS 4
 
 typedef struct recovery {
@@ -23,7 +23,7 @@ typedef struct recovery {
     itg_targets targets;
     itg_cache *weights, *activations;
     itg_constants constants;
-    itg_recovered *table; /* NULL: the strategy's widths alone */
+    itg_recovered *table; /* NULL: only the strategy's own widths */
 } recovery;
 
 struct itg_recovered {
@@ -54,8 +54,8 @@ bool itg_recover_mode_from_name(const char *name, itg_recover_mode *out)
     return false;
 }
 
-/* The widest weights that are worth it. Measured on all pairs of networks and data: classes have
- * nothing to gain at 7 bits and more, unless scales are powers of two; numbers gain 9 dB at 8. */
+/* Returns the widest weights worth reconstruction. Measured on all networks and data: classifiers
+ * gain nothing at 7 bits or more, unless scales are powers of two; others gain 9 dB at 8 bits. */
 static int32_t widest(const recovery *r)
 {
     if (r->o->mode != ITG_RECOVER_AUTO || !itg_model_is_classifier(r->g)) return 32;
@@ -67,7 +67,7 @@ static itg_status annotate(const recovery *r, itg_annotated **out, itg_error *er
     return itg_annotate_with(r->g, r->hw, r->s, &r->constants, out, err);
 }
 
-/* *a for the strategy as it is now, which differs in a layer's weights; NULL: there is none. */
+/* Updates *a after a change of the layer's weights; *a NULL: annotates the graph. */
 static itg_status annotate_again(const recovery *r, const itg_layer *l, itg_annotated **a,
                                  itg_error *err)
 {
@@ -96,17 +96,17 @@ static itg_status find_layers(recovery *r, itg_error *err)
 
 /* ---- one layer ---- */
 
-/* What a layer had, to go back to. */
+/* The reconstruction of a layer, and the choice that it may return to. */
 typedef struct reconstruction {
     recovery *r;
     const itg_layer *layer;
     itg_edge_choice before, *choice;
-    itg_annotated **a; /* of annotate_again */
+    itg_annotated **a; /* argument of annotate_again */
     const itg_fit *fit;
     itg_fit_grid grid;
     itg_fit_codes codes;
     float *tried, *bias;
-    int32_t *packed; /* codes in the weights' order */
+    int32_t *packed; /* codes in the order of the weights */
 } reconstruction;
 
 static const itg_quantizer *weight_quantizer(const itg_annotated *a, const itg_layer *l)
@@ -114,7 +114,7 @@ static const itg_quantizer *weight_quantizer(const itg_annotated *a, const itg_l
     return &itg_annotated_encoding(a, l->node, 1)->q;
 }
 
-/* Codes and scales as they are without reconstruction. */
+/* Takes the codes and scales without reconstruction. */
 static itg_status take_codes(reconstruction *x, itg_error *err)
 {
     const itg_layer *l = x->layer;
@@ -139,7 +139,7 @@ static itg_status take_codes(reconstruction *x, itg_error *err)
     return ITG_OK;
 }
 
-/* Thresholds that give these scales (docs/arithmetic.md 2.2), and the bias. */
+/* Sets the thresholds that give these scales (docs/arithmetic.md 2.2), and the bias. */
 static itg_status set_scales(reconstruction *x, itg_error *err)
 {
     itg_strategy *s = x->r->s;
@@ -155,7 +155,7 @@ static itg_status set_scales(reconstruction *x, itg_error *err)
     x->choice->code_count = 0;
     const itg_node *node = &x->r->g->nodes[x->layer->node];
     bool has_bias = node->input_count > 2 && node->inputs[2] != ITG_NONE;
-    if (!has_bias && node->op == ITG_OP_MATMUL) return ITG_OK; /* ONNX has none there */
+    if (!has_bias && node->op == ITG_OP_MATMUL) return ITG_OK; /* ONNX's MatMul has no bias */
     itg_fit_bias(x->fit, &x->codes, x->bias);
     return itg_strategy_set_bias(s, edge, x->bias, (int32_t)itg_layer_channels(x->layer), err);
 }
@@ -170,14 +170,14 @@ static itg_status set_codes(reconstruction *x, itg_error *err)
     return itg_strategy_set_codes(x->r->s, l->weight_edge, x->packed, channels * l->depth, err);
 }
 
-/* Whether the layer's sums fit with the codes that it has. */
+/* Whether the layer's sums fit with its present codes. */
 static itg_status check_sums(const reconstruction *x, bool *fits, itg_error *err)
 {
     itg_status status = annotate_again(x->r, x->layer, x->a, err);
     return status == ITG_OK ? itg_sums_fit(*x->a, x->layer->node, fits, err) : status;
 }
 
-/* Scales that the hardware takes as they are, with the codes for them. *fits false: none found. */
+/* Finds scales that the hardware does not change, and codes for them. *fits false: not found. */
 static itg_status settle_scales(reconstruction *x, bool *fits, itg_error *err)
 {
     size_t bytes = (size_t)x->codes.scale_count * sizeof *x->tried;
@@ -196,7 +196,7 @@ static itg_status settle_scales(reconstruction *x, bool *fits, itg_error *err)
     return ITG_OK;
 }
 
-/* Codes that the hardware cannot run are no failure: the layer keeps what it had. */
+/* Applies the reconstruction. A layer that the hardware cannot run then keeps its choice. */
 static itg_status apply(reconstruction *x, itg_error *err)
 {
     bool fits = false;
@@ -219,7 +219,7 @@ static void free_codes(reconstruction *x)
     free(x->packed);
 }
 
-/* The layer's weights at the width that the strategy says. */
+/* Reconstructs the layer's weights at the strategy's width. */
 static itg_status fit_width(recovery *r, const itg_layer *l, const itg_fit *fit, itg_annotated **a,
                             itg_error *err)
 {
@@ -234,7 +234,7 @@ static itg_status fit_width(recovery *r, const itg_layer *l, const itg_fit *fit,
     return status;
 }
 
-/* The layer at each of the widths, and last at the strategy's own. */
+/* Reconstructs the layer at each wanted width, and last at the strategy's own. */
 static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg_annotated **a,
                              itg_error *err)
 {
@@ -293,7 +293,7 @@ static itg_status fill_targets(recovery *r, int32_t first, itg_error *err)
                             err);
 }
 
-/* Whether codes of a width are wanted. */
+/* Whether codes of some width are wanted. */
 static bool is_wanted(const recovery *r, const itg_layer *l)
 {
     return (r->table && r->table->widths[l->weight_edge]) ||

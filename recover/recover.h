@@ -1,45 +1,46 @@
-/* Weight codes by reconstruction: layer by layer, codes and scales whose outputs are nearest to the
- * float network's on calibration samples, given the inputs that the integer program computes.
+/* Weight codes by reconstruction: layer by layer, the codes and scales whose outputs are nearest to
+ * the float network's on calibration samples, for the inputs that the integer program computes.
  *
- * Per layer, with x the inputs of the integer program (less their mean) and t the float outputs:
- * H = sum x x', C = sum t x'. The least squares weights are V = C / H. Codes q and a scale s of a
+ * Per layer, with x the inputs of the integer program (minus their mean) and t the float outputs: H
+ * = sum x x', C = sum t x'. The least squares weights are V = C / H. Codes q and a scale s of a
  * channel minimize (V - s q) H (V - s q)', by coordinate descent over single codes and pairs of
  * codes, from several scales. The bias then makes the means equal.
  *
  * Sources: GPTQ (Frantar 2022) for the second-order objective, QuantEase (Behdin 2023) and COMQ
  * (Zhang 2024) for coordinate descent, GPTAQ (Li 2025) and Qronos (Zhang 2025) for the float target
- * with inputs of the quantized network. What differs: inputs are the exact codes of the integer
- * program and H is an exact integer; scales are refitted between the sweeps; pairs of codes move
- * together; the error of an Add's other operand is part of the target.
+ * with inputs of the quantized network. It departs from them as follows: inputs are the exact codes
+ * of the integer program and H is an exact integer; scales are refitted between sweeps; pairs of
+ * codes move together; the error of an Add's other operand is part of the target.
  *
- * Everything is computed in exact integers or in double in a stated order: the codes are the same
- * on every machine and any number of threads. */
+ * Everything is computed in exact integers, or in double in a fixed order. The codes are the same
+ * on every machine and for any number of threads. */
 #ifndef ITG_RECOVER_H
 #define ITG_RECOVER_H
 #include <intaglio/intaglio.h>
 #include "hardware/hardware.h"
 #include "sim/sim.h"
 
-#define ITG_RECOVER_SAMPLES 512 /* where the options do not say how many */
+#define ITG_RECOVER_SAMPLES 512 /* if the options do not state a number */
 
-/* Gives the weights of every integer Conv, Gemm and MatMul with constant weights their codes,
- * scales and biases. Bits, and thresholds of activations, stay. A layer keeps what it had where
- * nothing better is found, or where the hardware could not run the result. ITG_RECOVER_NONE leaves
- * all as it is; ITG_RECOVER_AUTO takes the layers of narrow weights (of a network that is no
- * classifier: all layers), and compares nothing. */
+/* Computes codes, scales and biases for the weights of every integer Conv, Gemm and MatMul with
+ * constant weights. Bits, and thresholds of activations, do not change. A layer stays as it is if
+ * nothing better is found, or if the hardware cannot run the result. ITG_RECOVER_NONE changes
+ * nothing. ITG_RECOVER_AUTO takes layers with narrow weights (all layers if the network is not a
+ * classifier), and compares nothing. */
 itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
                        const itg_recover_options *options, itg_strategy *strategy, itg_error *err);
 
-/* The same for many strategies: codes of every layer at several widths. They are made for inputs
- * from layers as `base` has them, which is an approximation where a strategy has other widths. */
+/* A table for many strategies: codes of every layer at several widths. They are computed for the
+ * inputs that layers have with `base`, which is an approximation for strategies with other
+ * widths. */
 typedef struct itg_recovered itg_recovered;
-/* widths [edges of base]: bit b: codes of b bits are wanted, where the edge is a weight. */
+/* widths [edges of base]: bit b: codes of b bits are wanted, if the edge is a weight. */
 itg_status itg_recover_table(const itg_graph *g, const itg_hardware *hw,
                              const itg_preprocess *preprocess, const itg_recover_options *options,
                              const itg_strategy *base, const uint32_t *widths, itg_recovered **out,
                              itg_error *err);
 void itg_recovered_destroy(itg_recovered *table);
-/* Gives the weights of a strategy the table's codes, scales and biases of their widths. Thread-safe
- * for different strategies. */
+/* Sets the weights of a strategy to the table's codes, scales and biases for their widths.
+ * Thread-safe for different strategies. */
 itg_status itg_recovered_apply(const itg_recovered *table, itg_strategy *s, itg_error *err);
 #endif

@@ -14,10 +14,10 @@ enum {
     MORE_SWEEPS = 6,
     PAIR_SWEEPS = 2
 };
-#define SCALE_STEP 0.1 /* of the largest scale */
+#define SCALE_STEP 0.1 /* relative to the largest scale */
 #define NEAREST_STEP 0.025
 #define NO_ROOM 1e300
-/* A move must gain more than rounding errors of the sums, relative to the diagonal. */
+/* A move must gain more than the rounding errors of the sums, relative to the diagonal. */
 #define LEAST_GAIN 1e-9
 
 /* e -= delta * h */
@@ -58,7 +58,7 @@ static void move(const itg_round *r, const itg_round_channel *ch, int64_t i, int
     recover_move(ch->e, ch->h + i * r->n, delta, r->n);
 }
 
-/* Each code to its best value while the others stay. Returns whether one moved. */
+/* Moves each code to its best value while the others stay. Returns whether one moved. */
 static bool sweep_channel(const itg_round *r, const itg_round_channel *ch)
 {
     bool moved = false;
@@ -84,8 +84,8 @@ static bool sweep(itg_round *r)
 
 /* ---- pairs ---- */
 
-/* Of every j: the change of the error / s^2 where code i moves by delta and code j by the better of
- * 1 and -1. e: c / s - H q. */
+/* Computes, for every j, the change of the error / s^2 if code i moves by delta and code j by the
+ * better of 1 and -1. e: c / s - H q. */
 ITG_CLONES static void recover_pair_changes(const double *h, const double *e,
                                             const double *diagonal, const double *room_up,
                                             const double *room_down, double delta, int64_t n,
@@ -110,7 +110,7 @@ static void set_room(const pairs *p, int64_t j)
     p->room_down[j] = p->ch->q[j] > p->r->lo ? 0 : NO_ROOM;
 }
 
-/* The partner with the least change; the code itself is none. */
+/* Returns the partner with the smallest change, other than the code itself. */
 static int64_t best_partner(const pairs *p, int64_t i, double *change)
 {
     int64_t best = -1;
@@ -176,7 +176,7 @@ static double dot_codes(const itg_round *r, const itg_round_channel *ch, const d
     return sum;
 }
 
-/* q c' and q e' over all channels. */
+/* Sums q c' and q e' over all channels. */
 static void sum_products(const itg_round *r, double *qc, double *qe)
 {
     *qc = *qe = 0;
@@ -186,7 +186,7 @@ static void sum_products(const itg_round *r, double *qc, double *qe)
     }
 }
 
-/* s^2 q H q' - 2 s q c', with H q' = c / s - e. */
+/* Returns s^2 q H q' - 2 s q c', where H q' = c / s - e. */
 static double energy(const itg_round *r)
 {
     double qc, qe, s = (double)r->scale;
@@ -201,7 +201,7 @@ double itg_round_energy(itg_round *r)
     return energy(r);
 }
 
-/* The best scale for the codes: q c' / q H q'. */
+/* Sets the best scale for the codes: q c' / q H q'. */
 static void refit(itg_round *r)
 {
     double qc, qe, old = (double)r->scale;
@@ -219,7 +219,7 @@ static void refit(itg_round *r)
     }
 }
 
-/* The scale at which no weight of the channels is clipped. */
+/* Returns the scale at which no weight of the channels is clipped. */
 static double largest_scale(const itg_round *r)
 {
     double most = 0;
@@ -255,8 +255,8 @@ static void restore_codes(itg_round *r, float scale)
     }
 }
 
-/* Until nothing moves, or often enough. fixed: the scale stays. */
-static void settle(itg_round *r, bool fixed)
+/* Sweeps until nothing moves, or the limits are reached. fixed: the scale does not change. */
+static void sweep_until_stable(itg_round *r, bool fixed)
 {
     if (r->nearest) return;
     for (int k = 0; k < MORE_SWEEPS && sweep(r); k++)
@@ -284,12 +284,12 @@ bool itg_round_search(itg_round *r)
         keep_codes(r);
     }
     restore_codes(r, best);
-    settle(r, false);
+    sweep_until_stable(r, false);
     return true;
 }
 
 void itg_round_codes(itg_round *r)
 {
     start(r, r->scale);
-    settle(r, true);
+    sweep_until_stable(r, true);
 }

@@ -6,28 +6,28 @@
 /* (v - s q) H (v - s q)' of a channel: weights v, codes q, scale s. */
 typedef struct itg_round_channel {
     const double *h;      /* [n][n], symmetric */
-    const int32_t *order; /* [n]: in which codes are visited */
+    const int32_t *order; /* [n]: order in which codes are visited */
     const double *v, *c;  /* [n]; c = H v */
     int32_t *q;           /* [n] */
     double *e;            /* [n]: c / s - H q */
 } itg_round_channel;
 
-/* Channels with one scale. */
+/* Channels that share a scale. */
 typedef struct itg_round {
     itg_round_channel *channels; /* [count] */
     int64_t count, n;
     int32_t lo, hi; /* of the codes */
     bool power_of_two;
-    bool nearest; /* codes are the nearest to v / s */
+    bool nearest; /* codes are those nearest to v / s */
     float scale;
     double *scratch; /* [4 * n] */
     int32_t *best;   /* [count * n] */
 } itg_round;
 
-/* Sum of the errors of the channels with their codes as they are, less that of all zeros. */
+/* Sum of the channels' errors with their present codes, minus that with all zeros. */
 double itg_round_energy(itg_round *r);
-/* Codes, and the scale of the least error that is found. False: all weights are zero. */
+/* Finds codes and the scale with the smallest error. False: all weights are zero. */
 bool itg_round_search(itg_round *r);
-/* Codes for the scale as it is. */
+/* Finds codes for the present scale. */
 void itg_round_codes(itg_round *r);
 #endif

@@ -11,9 +11,9 @@ ITG_CLONES static void recover_subtract(double *y, const double *x, double f, in
         y[i] -= f * x[i];
 }
 
-/* The factor is kept transposed while it is made, in the upper triangle: row k of U = L' is what
- * later rows subtract multiples of. Rows of U within a block first, then their effect on all rows
- * below: each element sees k in ascending order. */
+/* The factor is built transposed, in the upper triangle: later rows subtract multiples of row k of
+ * U = L'. The rows of a block are computed first, then their effect on all rows below. Each element
+ * processes k in ascending order. */
 typedef struct factor {
     double *h;
     int64_t n, first, end; /* rows of the block */
@@ -64,7 +64,7 @@ typedef struct substitution {
     int64_t n, columns;
 } substitution;
 
-/* Some of the columns. */
+/* Solves for some of the columns. */
 static itg_status substitute(void *context, int worker, int64_t item, itg_error *err)
 {
     const substitution *s = context;

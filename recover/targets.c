@@ -13,7 +13,7 @@ typedef struct pass {
     const itg_recover_options *options;
     itg_targets *targets;
     itg_float_exec **exec; /* [threads] */
-    int64_t **positions;   /* [threads]: room for those of any layer */
+    int64_t **positions;   /* [threads]: room for the positions of any layer */
 } pass;
 
 static size_t sample_elements(const itg_layer *l)
@@ -49,13 +49,13 @@ static itg_status allocate(const itg_layer *layers, int32_t count, int32_t first
                : itg_fail(err, ITG_NO_MEMORY, "no memory for the float network's outputs");
 }
 
-/* One sample, as one worker sees it. */
+/* A sample that a worker visits. */
 typedef struct visit {
     const pass *p;
     int64_t sample, *positions;
 } visit;
 
-/* What is no number is no target. */
+/* A target that is not a number counts as 0. */
 static float finite(float x)
 {
     return isfinite(x) ? x : 0;
@@ -83,7 +83,7 @@ static void take_value(void *context, itg_id value, const itg_tensor *tensor)
     }
 }
 
-/* Written before it is read: pages that are read first cost twice. */
+/* Clears the memory before it is read, because pages that are read first are mapped twice. */
 static void clear_sample(const pass *p, int64_t sample)
 {
     for (int32_t i = p->targets->first; i < p->targets->end; i++) {

@@ -11,6 +11,9 @@
  *                         + what cost exceeds its limit by + violation)
  * so a point of quality that misses the floor pays for a tenth of the widest cost.
  *
+ * With a start, the widest point is still the first, for its cost; then the start is accepted
+ * whatever it is, and the first temperature is `warm`: the schedule's own would forget it.
+ *
  * The random number of the acceptance is drawn with the proposal: it fixes the largest energy that
  * is accepted, and from it the racing floor, below which a proposal is refused without looking at
  * anything else (tell tests exactly this, so a raced quality below the floor cannot matter). */
@@ -20,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { T0, T1, COOLING, ONE_IN, LEVELS, PENALTY };
+enum { T0, T1, COOLING, ONE_IN, LEVELS, PENALTY, WARM };
 static const itg_searcher_parameter parameters[] = {
     [T0] = {"t0", 0.5, 1e-9, 1e9, false, "the first temperature"},
     [T1] = {"t1", 0.0005, 1e-9, 1e9, false, "the last temperature"},
@@ -28,6 +31,8 @@ static const itg_searcher_parameter parameters[] = {
     [ONE_IN] = {"one_in", 10, 1, 1e6, true, "a proposal moves one dimension in so many"},
     [LEVELS] = {"levels", 2, 1, 32, true, "the most levels that a width moves at once"},
     [PENALTY] = {"penalty", 10, 0.001, 1e9, false, "the weight of missing the goal"},
+    [WARM] = {"warm", 0.005, 1e-9, 1e9, false,
+              "the first temperature behind a start (--start), if lower than t0"},
     {0}};
 
 typedef struct anneal_state {
@@ -39,6 +44,7 @@ typedef struct anneal_state {
     double energy, widest_cost, temperature;
     double most_energy, floor; /* of the proposal that is out */
     bool started, waiting, accepted_any;
+    bool takes_start, at_start; /* the start is still to be asked; it is out */
 } anneal_state;
 
 static double parameter(const anneal_state *s, int index)
@@ -60,6 +66,8 @@ static itg_status init(void *state, const itg_search_space *space,
     for (int32_t d = 0; d < space->dim_count; d++)
         if (space->dims[d].count > 1) s->movable[s->movable_count++] = (uint32_t)d;
     itg_point_widest(space, s->levels);
+    s->takes_start = options->start != NULL;
+    if (s->takes_start && parameter(s, WARM) < s->temperature) s->temperature = parameter(s, WARM);
     return ITG_OK;
 }
 
@@ -115,10 +123,15 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
 {
     anneal_state *s = state;
     if (s->waiting) return ITG_WAIT;
-    if (s->started && (s->temperature < parameter(s, T1) || s->movable_count == 0)) return ITG_END;
+    bool cold = s->temperature < parameter(s, T1) || s->movable_count == 0;
+    if (s->started && !s->takes_start && cold) return ITG_END;
     memcpy(levels, s->levels, sizeof *levels * (size_t)s->space->dim_count);
     s->floor = -INFINITY;
-    if (s->started) {
+    s->at_start = s->started && s->takes_start;
+    if (s->at_start) {
+        s->takes_start = false;
+        memcpy(levels, s->options.start, sizeof *levels * (size_t)s->space->dim_count);
+    } else if (s->started) {
         propose(s, rng, levels);
         if (s->accepted_any) s->floor = floor_of(s);
     }
@@ -140,7 +153,7 @@ static itg_status tell(void *state, const int32_t *levels, const itg_outcome *ou
     if (outcome->quality < s->floor) return ITG_OK;
     if (first && outcome->cost > 0) s->widest_cost = outcome->cost;
     double energy = energy_of(s, outcome);
-    if (s->accepted_any && energy > s->most_energy) return ITG_OK;
+    if (s->accepted_any && !s->at_start && energy > s->most_energy) return ITG_OK;
     s->accepted_any = true;
     s->energy = energy;
     memcpy(s->levels, levels, sizeof *levels * (size_t)s->space->dim_count);
@@ -156,11 +169,12 @@ static void deinit(void *state)
 
 const itg_searcher_def itg_searcher_anneal = {
     .name = "anneal",
-    .help = "simulated annealing with HAGO's schedule, 689 trials",
+    .help = "simulated annealing with HAGO's schedule: wants all of its 689 trials, or a start",
     .parameters = parameters,
     .state_size = sizeof(anneal_state),
     .outstanding = 1,
     .default_trials = 0,
+    .takes_start = true,
     .init = init,
     .ask = ask,
     .tell = tell,

@@ -453,10 +453,15 @@ itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *
         itg_searcher_options told = itg_objective_options(options->objective, e->limit);
         itg_searcher_defaults(def, told.parameters);
         told.user = options->hooks ? options->hooks->searcher : NULL;
+        told.start = options->start;
+        told.past = options->past;
+        told.past_count = options->past_count;
         if (options->parameters)
             memcpy(told.parameters, options->parameters, sizeof told.parameters);
         status = def->init(e->state, e->space, &told, err);
         if (status == ITG_OK) status = run_search(e, err);
+        if (status == ITG_OK && def->forecast && options->round == 0)
+            def->forecast(e->state, &result->forecast);
         def->deinit(e->state);
     }
     if (status != ITG_OK) itg_engine_result_deinit(result);

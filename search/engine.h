@@ -11,7 +11,10 @@ typedef itg_status (*itg_engine_conflicts_fn)(void *context, const int32_t *poin
 
 typedef struct itg_engine_options {
     const itg_searcher_def *searcher;
-    const double *parameters;       /* as in itg_searcher_options; NULL: the defaults */
+    const double *parameters; /* as in itg_searcher_options; NULL: the defaults */
+    const int32_t *start;     /* as in itg_searcher_options */
+    const itg_told *past;     /* the same, [past_count] */
+    int64_t past_count;
     const itg_objective *objective; /* and the space */
     int64_t trials;                 /* at most; 0: the searcher's default */
     double seconds;                 /* as in itg_search_options; needs hooks->clock; 0: no limit */
@@ -39,6 +42,7 @@ typedef struct itg_engine_result {
     itg_trial best;                         /* index -1: none was feasible */
     itg_archive front;                      /* of trials that meet a goal of several objectives */
     bool goal_met;
+    itg_forecast forecast;   /* of the first round */
     const char *stop_reason; /* "exhausted", "trials", "seconds", "patience", "cancelled" */
 } itg_engine_result;
 

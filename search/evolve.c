@@ -196,10 +196,16 @@ static void mutate(const evolve_state *s, itg_rng *rng, int32_t *levels)
             change_dim(&s->space->dims[d], rng, &levels[d]);
 }
 
-/* All widths about the same share of their range down, from none to all by turns. */
+/* All widths about the same share of their range down, from none to all by turns. With a start, it
+ * is the second member, and each other one from there on is a change of it. */
 static void make_first(const evolve_state *s, itg_rng *rng, int32_t which, int32_t *levels)
 {
     const int32_t steps = s->population > 1 ? s->population - 1 : 1;
+    if (s->options.start && which % 2 == 1) {
+        memcpy(levels, s->options.start, sizeof *levels * (size_t)s->space->dim_count);
+        if (which > 1) mutate(s, rng, levels);
+        return;
+    }
     itg_point_widest(s->space, levels);
     for (int32_t d = 0; d < s->space->dim_count && which > 0; d++) {
         const itg_dim *dim = &s->space->dims[d];
@@ -275,6 +281,7 @@ const itg_searcher_def itg_searcher_evolve = {
     .state_size = sizeof(evolve_state),
     .outstanding = 16,
     .default_trials = 400,
+    .takes_start = true,
     .init = init,
     .ask = ask,
     .tell = tell,

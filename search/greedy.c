@@ -410,6 +410,7 @@ const itg_searcher_def itg_searcher_greedy = {
     .outstanding = ITG_GREEDY_BATCH,
     .default_trials = 0,
     .wants_conflicts = true,
+    .takes_start = true,
     .init = init,
     .ask = ask,
     .tell = tell,

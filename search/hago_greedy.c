@@ -164,6 +164,7 @@ const itg_searcher_def itg_searcher_hago_greedy = {
     .outstanding = MOST_AHEAD,
     .default_trials = 0,
     .wants_conflicts = true,
+    .takes_start = true,
     .init = init,
     .ask = ask,
     .tell = tell,

@@ -88,6 +88,10 @@ itg_outcome itg_objective_outcome(const itg_objective *objective, const itg_tria
                                              ? -1
                                              : score->value[ITG_METRIC_DISTORTION]};
     outcome.objective_count = itg_objective_values(objective, score, outcome.objectives);
+    for (int k = 0; k < ITG_METRIC_COUNT; k++) {
+        double limit = itg_goal_limit(&objective->goal, (itg_metric)k);
+        if (limit > 0) outcome.limits[outcome.limit_count++] = fmax(0, score->value[k] / limit);
+    }
     return outcome;
 }
 

@@ -2,10 +2,14 @@
  * not limited or not chosen is null. The seed is a string: 64 bits do not fit a JSON number. */
 #include "base/user_metric.h"
 #include "search/searcher.h"
+#include "search/warm_start.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define PAST_KEY "past" /* where earlier trials came from */
 
 /* The member, unless it is absent or null, or reading has failed. */
 static const itg_json_value *find(const itg_json_taker *t, const char *key)
@@ -324,6 +328,8 @@ itg_status itg_search_options_text(const itg_search_options *o, char **out, itg_
     write_goal(&w, &o->goal);
     for (int i = 0; i < OPTIONS; i++)
         kinds[options[i].kind].write(&w, options[i].key, (const char *)o + options[i].offset);
+    itg_warm_start_write(&w, o->start);
+    itg_json_put_text(&w, PAST_KEY, o->past ? o->past->name : NULL);
     itg_json_end(&w, '}');
     if (!itg_strbuf_ok(&w.text)) {
         itg_strbuf_deinit(&w.text);
@@ -337,7 +343,7 @@ static void check_keys(itg_json_taker *t)
 {
     enum { GOAL_KEYS = 5 };
     char limits[ITG_METRIC_COUNT][32];
-    const char *keys[GOAL_KEYS + ITG_METRIC_COUNT + OPTIONS + 1] = {
+    const char *keys[GOAL_KEYS + ITG_METRIC_COUNT + OPTIONS + 3] = {
         "optimize", "quality", "user_metrics", "min_quality", "max_drop"};
     int count = GOAL_KEYS;
     for (int i = 0; i < ITG_METRIC_COUNT; i++)
@@ -345,6 +351,8 @@ static void check_keys(itg_json_taker *t)
             keys[count++] = limit_key(i, limits[i], sizeof limits[i]);
     for (int i = 0; i < OPTIONS; i++)
         keys[count++] = options[i].key;
+    keys[count++] = ITG_WARM_START_KEY;
+    keys[count++] = PAST_KEY;
     itg_json_take_keys(t, itg_json_root(t->json), keys);
 }
 
@@ -367,5 +375,27 @@ itg_status itg_search_options_from_text(const char *text, const char *source,
     }
     if (t.status == ITG_OK) *out = read;
     itg_json_destroy(json);
+    return t.status;
+}
+
+itg_status itg_search_past_from_text(const char *text, const char *source, char **name,
+                                     itg_error *err)
+{
+    itg_json *json = NULL;
+    char *copy = NULL;
+    itg_status status = itg_json_parse(text, strlen(text), source, &json, err);
+    if (status != ITG_OK) return status;
+    itg_json_taker t = {json, err, ITG_OK};
+    const itg_json_value *v = find(&t, PAST_KEY);
+    const char *found = v ? itg_json_text_of(&t, v) : NULL;
+    if (found) {
+        copy = malloc(strlen(found) + 1);
+        if (copy)
+            memcpy(copy, found, strlen(found) + 1);
+        else
+            t.status = itg_fail(err, ITG_NO_MEMORY, "no memory for the options");
+    }
+    itg_json_destroy(json);
+    if (t.status == ITG_OK) *name = copy;
     return t.status;
 }

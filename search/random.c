@@ -1,11 +1,13 @@
-/* Random search: every dimension uniformly, the first point with every width at its largest. The
- * baseline that any searcher must beat (Bergstra, Bengio 2012). It learns from nothing that it is
- * told, so all qualities are the same to it. */
+/* Random search: every dimension uniformly, the first point with every width at its largest, the
+ * second one the start, where one is given. The baseline that any searcher must beat (Bergstra,
+ * Bengio 2012). It learns from nothing that it is told, so all qualities are the same to it. */
 #include "search/points.h"
 #include <math.h>
+#include <string.h>
 
 typedef struct random_state {
     const itg_search_space *space;
+    const int32_t *start; /* still to be asked; NULL: none, or it was */
     int64_t left;
     bool started;
 } random_state;
@@ -17,6 +19,7 @@ static itg_status init(void *state, const itg_search_space *space,
     (void)err;
     s->space = space;
     s->left = options->trials;
+    s->start = options->start;
     return ITG_OK;
 }
 
@@ -29,6 +32,11 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
     if (!s->started) {
         s->started = true;
         itg_point_widest(s->space, levels);
+        return ITG_OK;
+    }
+    if (s->start) {
+        memcpy(levels, s->start, sizeof *levels * (size_t)s->space->dim_count);
+        s->start = NULL;
         return ITG_OK;
     }
     for (int32_t d = 0; d < s->space->dim_count; d++)
@@ -49,12 +57,15 @@ static void deinit(void *state)
     (void)state;
 }
 
-const itg_searcher_def itg_searcher_random = {.name = "random",
-                                              .help = "each width and method drawn uniformly",
-                                              .state_size = sizeof(random_state),
-                                              .outstanding = 16,
-                                              .default_trials = 100,
-                                              .init = init,
-                                              .ask = ask,
-                                              .tell = tell,
-                                              .deinit = deinit};
+const itg_searcher_def itg_searcher_random = {
+    .name = "random",
+    .help = "each width and method drawn uniformly: a baseline, of "
+            "use where a few points are all there are",
+    .state_size = sizeof(random_state),
+    .outstanding = 16,
+    .default_trials = 100,
+    .takes_start = true,
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .deinit = deinit};

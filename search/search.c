@@ -2,6 +2,7 @@
  * on the hold-out. */
 #include "search/search.h"
 #include "search/measure.h"
+#include "search/warm_start.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@ static itg_status make_space(itg_searching *s, itg_error *err)
 {
     itg_evaluator *e = &s->evaluator;
     itg_status status = itg_point_space_create(s->hw, s->model, s->options, &e->points, err);
+    if (status == ITG_OK && s->options->start)
+        status = itg_warm_start_levels(s->options->start, &e->points->space, &s->start, err);
     if (status == ITG_OK)
         status = itg_threshold_cache_create(s->model, s->hw, e->points->groups, s->stats, &e->cache,
                                             err);
@@ -63,6 +66,9 @@ static itg_status make_objective(itg_searching *s, itg_error *err)
         status = itg_measure_levels(&s->evaluator, &s->objective, s->options->threads,
                                     &s->result->cost_varies, err);
     if (status == ITG_OK && !s->result->cost_varies) note_flat_cost(s);
+    if (status == ITG_OK && s->options->past)
+        status =
+            itg_warm_start_past(s->options->past, &s->objective, &s->past, &s->past_count, err);
     return status;
 }
 
@@ -140,6 +146,8 @@ static void deinit(itg_searching *s)
     for (int32_t i = 0; i < ITG_SEARCH_ROUNDS; i++)
         itg_recovered_destroy(s->codes[i]);
     itg_stats_destroy(s->stats);
+    free(s->start);
+    free(s->past);
     itg_search_drop_samples(s);
     pthread_mutex_destroy(&s->user_lock);
 }
@@ -253,6 +261,15 @@ static itg_status check(itg_searching *s, itg_error *err)
     if (status == ITG_OK)
         status = itg_searcher_parse(o->searcher, &s->searcher, s->parameters, err);
     if (status != ITG_OK) return status;
+    if (o->past && !s->searcher->takes_past)
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "searcher %s learns nothing from earlier searches; surrogate does",
+                        s->searcher->name);
+    if (o->start && !s->searcher->takes_start)
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "searcher %s asks for the same points wherever it begins: a start is of no "
+                        "use to it",
+                        s->searcher->name);
     if (!same_model_options(&model->options, &o->model))
         return itg_fail(err, ITG_BAD_ARGUMENT,
                         "%s was opened with other options (itg_model_options) than the search's "

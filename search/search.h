@@ -36,6 +36,9 @@ typedef struct itg_searching {
     const itg_search_options *options;
     const itg_searcher_def *searcher; /* and its parameters: of options->searcher */
     double parameters[ITG_MOST_PARAMETERS];
+    int32_t *start; /* levels of options->start; NULL: none */
+    itg_told *past; /* of options->past, what can be told of it */
+    int64_t past_count;
     const itg_search_hooks *hooks; /* may be NULL */
     int64_t samples;               /* of the data that is split */
     itg_split split;

@@ -54,6 +54,10 @@ const itg_selection *itg_search_selection(const itg_search_result *result)
 {
     return &result->selection;
 }
+const itg_forecast *itg_search_forecast(const itg_search_result *result)
+{
+    return &result->run.forecast;
+}
 const char *itg_search_limited_by(const itg_search_result *result)
 {
     return result->limited_by;

@@ -17,6 +17,9 @@ static itg_status run_round(itg_searching *s, int32_t round, const itg_objective
     const itg_workers host = itg_search_host_workers(s);
     itg_engine_options options = {.searcher = s->searcher,
                                   .parameters = s->parameters,
+                                  .start = round == 0 ? s->start : NULL,
+                                  .past = round == 0 ? s->past : NULL,
+                                  .past_count = round == 0 ? s->past_count : 0,
                                   .objective = objective,
                                   .trials = o->trials,
                                   .seconds = o->seconds,

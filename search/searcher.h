@@ -40,6 +40,9 @@ typedef struct itg_outcome {
     double objectives[ITG_MOST_OBJECTIVES]; /* all of the goal's, less is better; for searchers of
                                                fronts: others read quality and cost */
     int32_t objective_count;
+    double limits[ITG_MOST_CONSTRAINTS]; /* of each limit of a cost the share that is used, in the
+                                            order of the metrics */
+    int32_t limit_count;
     double quality, cost, violation;
     double distortion; /* of the outputs; finer than quality; negative: not known */
     /* Not feasible, where accumulators are why, and the searcher wants to know: all conflicts.
@@ -55,9 +58,19 @@ typedef struct itg_searcher_options {
     double cost_limit;
     int64_t trials;                         /* at most, for searchers without an end of their own */
     double parameters[ITG_MOST_PARAMETERS]; /* in the order of itg_searcher_def.parameters */
+    const int32_t *start; /* levels to begin with (takes_start), until the search ends; NULL: the
+                             searcher's own beginning */
+    const struct itg_told *past; /* [past_count] of earlier searches (takes_past); during init */
+    int64_t past_count;
     bool front; /* quality is one objective of several: the floor bounds no front */
     const itg_user_searcher *user; /* for itg_searcher_user; NULL: there is none */
 } itg_searcher_options;
+
+/* A point that was evaluated. */
+typedef struct itg_told {
+    const int32_t *levels;
+    itg_outcome outcome;
+} itg_told;
 
 typedef struct itg_searcher_def {
     const char *name, *help;
@@ -69,6 +82,8 @@ typedef struct itg_searcher_def {
                             a searcher that wants its answers together waits for them. */
     int64_t default_trials; /* 0: it ends by itself */
     bool wants_conflicts;
+    bool takes_start;  /* options.start is of use to it */
+    bool takes_past;   /* options.past is */
     bool single_round; /* its trials are what it is for: no later round begins at its best */
     itg_status (*init)(void *state, const itg_search_space *, const itg_searcher_options *,
                        itg_error *);
@@ -79,6 +94,8 @@ typedef struct itg_searcher_def {
     /* In the order of the asks. */
     itg_status (*tell)(void *state, const int32_t *levels, const itg_outcome *);
     void (*deinit)(void *state);
+    /* What its model told of points; NULL: it has none. */
+    void (*forecast)(const void *state, itg_forecast *out);
 } itg_searcher_def;
 
 const itg_searcher_def *itg_searcher_find(const char *name); /* NULL: unknown */
@@ -93,5 +110,5 @@ itg_status itg_searcher_parse(const char *text, const itg_searcher_def **def,
 extern const itg_searcher_def itg_searcher_user;
 extern const itg_searcher_def itg_searcher_greedy, itg_searcher_anneal, itg_searcher_hago_greedy,
     itg_searcher_random, itg_searcher_exhaustive, itg_searcher_sweep, itg_searcher_evolve,
-    itg_searcher_sensitivity, itg_searcher_allocate;
+    itg_searcher_sensitivity, itg_searcher_allocate, itg_searcher_surrogate;
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDEST, PAIRINGS, TOGETHER, DIAGONALS, ENDED };
+enum { GIVEN, WIDEST, PAIRINGS, TOGETHER, DIAGONALS, ENDED };
 #define PATIENCE 3
 #define ROOM 2 /* levels: 3 bits have 3, 2 bits 1 as their largest code: more than one bit less */
 
@@ -27,6 +27,9 @@ itg_status itg_start_init(itg_start *s, const itg_search_space *space,
         return itg_fail(err, ITG_NO_MEMORY, "no memory for a point to begin with");
     itg_point_widest(space, s->levels);
     itg_point_widest(space, s->best);
+    if (!options->start) return ITG_OK;
+    s->stage = GIVEN;
+    memcpy(s->levels, options->start, sizeof *s->levels * (size_t)space->dim_count);
     return ITG_OK;
 }
 
@@ -267,6 +270,37 @@ static void tell_together(itg_start *s, const itg_outcome *o)
     }
 }
 
+/* Half of the way to the widest, at least a level; false: it is there. */
+static bool raise_half(itg_start *s)
+{
+    bool raised = false;
+    for (int32_t d = 0; d < s->space->dim_count; d++) {
+        if (!s->space->dims[d].ordered || s->levels[d] == top(s, d)) continue;
+        s->levels[d] += (top(s, d) - s->levels[d] + 1) / 2;
+        raised = true;
+    }
+    return raised;
+}
+
+static bool is_widest(const itg_start *s)
+{
+    for (int32_t d = 0; d < s->space->dim_count; d++)
+        if (s->levels[d] != (s->space->dims[d].ordered ? top(s, d) : 0)) return false;
+    return true;
+}
+
+/* A given point that cannot be run, or is not good enough wherever it is raised to: as without. */
+static void tell_given(itg_start *s, const itg_outcome *o)
+{
+    if (o->feasible && (s->options.maximize_quality || o->quality >= s->options.quality_floor)) {
+        take(s, o);
+        s->stage = ENDED;
+    } else if (!o->feasible || !raise_half(s) || is_widest(s)) {
+        itg_point_widest(s->space, s->levels);
+        s->stage = WIDEST;
+    }
+}
+
 static itg_status tell_widest(itg_start *s, const itg_outcome *o)
 {
     s->lowered = 0;
@@ -286,6 +320,9 @@ static itg_status tell_widest(itg_start *s, const itg_outcome *o)
 itg_status itg_start_tell(itg_start *s, const itg_outcome *o)
 {
     switch (s->stage) {
+    case GIVEN:
+        tell_given(s, o);
+        return ITG_OK;
     case WIDEST:
         return tell_widest(s, o);
     case PAIRINGS:

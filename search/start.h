@@ -7,7 +7,12 @@
  * that the activation may have at each width of the weight. Where no conflict is named, all widths
  * go down together. Where the widest point can be run but is not good enough (an accumulator that
  * wraps shows as low quality), so do all of them, those that cost and those that do not. Of all
- * that can be run, the best is where the searcher begins. */
+ * that can be run, the best is where the searcher begins.
+ *
+ * With a start of the user's (itg_searcher_options.start) that point comes first. Where it is not
+ * good enough, all widths go half of the way to their widest, again and again; the first point that
+ * is good enough is where the searcher begins. Where there is none, or the hardware cannot run the
+ * start, all is as without it. */
 #ifndef ITG_START_H
 #define ITG_START_H
 #include "search/searcher.h"

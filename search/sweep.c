@@ -85,6 +85,7 @@ static itg_status begin_descent(sweep_state *s)
     if (s->begun == s->descents || (s->begun > 0 && isnan(s->widest))) return ITG_END;
     itg_searcher_options told = s->options;
     if (s->begun > 0) {
+        told.start = NULL;
         told.quality_floor = s->widest - s->distance;
         told.parameters[ITG_GREEDY_PATIENCE] = s->patience;
         told.parameters[ITG_GREEDY_PATIENCE_PER_WIDTH] = 0;
@@ -163,6 +164,7 @@ const itg_searcher_def itg_searcher_sweep = {
     .outstanding = WINDOW,
     .default_trials = 0,
     .wants_conflicts = true,
+    .takes_start = true,
     .init = init,
     .ask = ask,
     .tell = tell,

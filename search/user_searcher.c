@@ -46,7 +46,8 @@ static itg_status init(void *state, const itg_search_space *space,
                                   .maximize_quality = options->maximize_quality,
                                   .quality_floor = options->quality_floor,
                                   .cost_limit = options->cost_limit,
-                                  .trials = options->trials};
+                                  .trials = options->trials,
+                                  .start = options->start};
     return s->user->begin ? s->user->begin(s->user->context, &given, err) : ITG_OK;
 }
 
@@ -97,6 +98,7 @@ const itg_searcher_def itg_searcher_user = {.name = "user",
                                             .help = "a searcher of the calling program",
                                             .state_size = sizeof(user_state),
                                             .outstanding = MOST_OUTSTANDING,
+                                            .takes_start = true,
                                             .single_round = true,
                                             .init = init,
                                             .ask = ask,

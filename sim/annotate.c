@@ -1,6 +1,6 @@
-/* Strategy and hardware to annotated graph. The order is that of docs/arithmetic.md 2: nodes take
- * specs, edges take roles, ties make groups, groups take quantizers, values collect encodings, and
- * last each node's constants follow from them. */
+/* Builds the annotated graph from a strategy and a hardware description, in the order of
+ * docs/arithmetic.md 2: nodes take specs, edges take roles, ties make groups, groups take
+ * quantizers, values collect encodings, and each node's constants follow from them. */
 #include "sim/annotate.h"
 #include <string.h>
 
@@ -45,8 +45,8 @@ static itg_status build_edges(annotate *x)
     return ITG_OK;
 }
 
-/* Node that computes a value's native result: the producer, or the node an activation is fused
- * into. ITG_NONE: none. */
+/* Returns the node that computes a value's native result: the producer, or the node into which it
+ * is fused. ITG_NONE: none. */
 static itg_id native_node(const annotate *x, itg_id value)
 {
     itg_id n = x->g->values[value].producer;
@@ -101,7 +101,7 @@ static itg_status check_bits(annotate *x, int32_t e)
 
 /* ---- specs ---- */
 
-/* How the hardware runs a node with the strategy's bits; bits0: those of its first activation. */
+/* Finds the spec that runs a node at the strategy's bits. bits0: those of its first activation. */
 static itg_status match_spec(annotate *x, itg_id n, const itg_hw_spec **out, int32_t *bits0)
 {
     const itg_node *node = &x->g->nodes[n];
@@ -138,7 +138,7 @@ static itg_status choose_spec(annotate *x, itg_id n)
     x->spec[n] = spec;
     itg_node_note *note = &x->a->nodes[n];
     note->form = spec->form;
-    /* These means are exact sums and differ from the rescale form in the constants alone. */
+    /* These means are exact sums, and differ from RESCALE only in their constants. */
     if (spec->form == ITG_FORM_F32 &&
         (node->op == ITG_OP_GLOBAL_AVERAGE_POOL || node->op == ITG_OP_REDUCE_MEAN))
         note->form = ITG_FORM_RESCALE;
@@ -186,7 +186,7 @@ static itg_status tie_edges(annotate *x)
     return ITG_OK;
 }
 
-/* The dtypes that everyone who touches the edge allows. */
+/* Returns the dtypes that all readers and writers of the edge allow. */
 static uint32_t edge_mask(const annotate *x, int32_t e)
 {
     const itg_edge *edge = &x->a->edges[e];
@@ -212,7 +212,7 @@ typedef struct group_info {
     itg_quantizer q;
 } group_info;
 
-/* Far enough from the largest double that differences stay finite; no NaN. */
+/* Whether differences of such numbers are finite. False for NaN. */
 static bool is_finite_range(double x)
 {
     return x >= -1e300 && x <= 1e300;
@@ -256,8 +256,8 @@ static itg_status group_quantizer(annotate *x, group_info *group, int32_t root)
                                                x->g->values[x->a->edges[root].value].name);
 }
 
-/* Outputs of keep nodes always have the integer encoding, even where only floats read them: their
- * native result is codes. */
+/* Adds the integer encoding to outputs of KEEP, even if only floats read them, because their native
+ * result is codes. */
 static itg_status add_kept_encodings(annotate *x, itg_id n)
 {
     const itg_node *node = &x->g->nodes[n];
@@ -346,7 +346,7 @@ static itg_status add_float_encodings(annotate *x)
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- all nodes ---- */
 
 static itg_status create_notes(annotate *x)
 {
@@ -463,9 +463,9 @@ itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const i
     return ITG_OK;
 }
 
-/* ---- a node again ---- */
+/* ---- one node again ---- */
 
-/* What annotate_mac made of the node. Weights that another node reads too stay. */
+/* Removes what annotate_mac made for the node. Weights that another node reads too stay. */
 static void forget_weights(itg_annotated *a, itg_id node)
 {
     itg_node_note *note = &a->nodes[node];

@@ -1,5 +1,5 @@
-/* Private to annotate*.c and relax.c: the state of itg_annotate, which the annotated graph keeps.
- */
+/* Private to annotate*.c and relax.c: the state of itg_annotate, which the annotated graph
+ * keeps. */
 #ifndef ITG_ANNOTATE_H
 #define ITG_ANNOTATE_H
 #include "kernels/constants.h"
@@ -18,21 +18,21 @@ typedef struct annotate {
     const itg_strategy *s; /* of this call */
     itg_annotated *a;
     itg_error *err;           /* of this call */
-    itg_id *fused;            /* [nodes]: the activation fused into it */
-    itg_id *fused_into;       /* [nodes]: of an activation: its producer node */
+    itg_id *fused;            /* [nodes]: the activation fused into the node */
+    itg_id *fused_into;       /* [nodes]: for a fused activation, its producer */
     const itg_hw_spec **spec; /* [nodes]: NULL for float and fused nodes */
     edge_role *role;          /* [edges] */
     int32_t *tie;             /* [edges]: as itg_tie_edges has it */
 } annotate;
 
-/* Range to quantizer, docs/arithmetic.md 2.2. scale points to one float of the caller's. */
+/* Converts a range to a quantizer, docs/arithmetic.md 2.2. scale: one float of the caller's. */
 itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, double lo, double hi,
                                     bool power_of_two, float *scale, itg_quantizer *out,
                                     itg_error *err);
-/* Scale of a symmetric signed weight channel with threshold t; 0: empty range. */
+/* Returns the scale of a symmetric signed weight channel with threshold t; 0: empty range. */
 float annotate_weight_scale(const itg_quantizer *q, double t, bool power_of_two);
 
-/* The sums of a mac node: each output channel's terms in their order. */
+/* The sums of a mac node, with the terms of each output channel in order. */
 typedef struct annotate_sum {
     int64_t channels, terms;
     const void *codes;   /* weights; NULL: all terms lie in [lo, hi] */
@@ -42,52 +42,50 @@ typedef struct annotate_sum {
     const int64_t *bias; /* [channels] or NULL */
 } annotate_sum;
 /* annotate_split.c: sets the node's split, and bound[c] to the largest |joined sum| of channel c.
- * Only for sums that do not fit. */
+ * Call it only for sums that do not fit. */
 itg_status annotate_split(annotate *x, itg_id node, const annotate_sum *sum, int64_t *bound);
 /* annotate_mac.c: weights, bias and epilogue of a mac node with constant weights. */
 itg_status annotate_mac(annotate *x, itg_id node);
 /* annotate_epilogue.c: constants of every other integer form. */
 itg_status annotate_epilogue(annotate *x, itg_id node);
-/* What a native result of 1 is worth, and what its requantization needs to know. */
+/* The unit of a native result, and the properties that its requantization depends on. */
 typedef struct annotate_native {
-    double scale;      /* S: binary64 for integer ratios */
+    double scale;      /* S: real value of 1; binary64 for integer ratios */
     float float_scale; /* fl(S), as arithmetic.md states it for the form, for float encodings */
     bool is_product;   /* f32 requantization: c = fl(fl(sx*sy)/s), not fl(r) */
     int64_t bound;     /* of |acc| */
     float divisor;     /* means of form f32: c = fl(sx/fl(s*count)); else 0 */
 } annotate_native;
-/* Fills every encoding of the node's result from `count` native results (pools: one for each
- * window count). */
+/* Fills every encoding of the node's result from `count` native results (pools: one for each window
+ * count). */
 itg_status annotate_outputs(annotate *x, itg_id node, const annotate_native *from, int32_t count);
-/* The greatest distance of a code from the zero point. */
+/* Returns the greatest distance of a code from the zero point. */
 int64_t annotate_code_bound(const itg_quantizer *q);
 /* annotate_norm.c: constants of the forms softmax and layer_norm. */
 itg_status annotate_softmax(annotate *x, itg_id node);
 itg_status annotate_layer_norm(annotate *x, itg_id node);
-/* LAYER_NORM: its epsilon in units of the squared deviation of codes under q; 0: that, or the
- * deviation, may leave 62 bits. */
+/* LAYER_NORM: returns epsilon in units of the squared deviation of codes under q; 0: epsilon or the
+ * deviation may exceed 62 bits. */
 int64_t annotate_epsilon(const itg_graph *g, itg_id node, const itg_quantizer *q);
-/* LAYER_NORM: a bound of |normalized element| with `fraction` bits after the point. */
+/* LAYER_NORM: returns a bound of |normalized element| with `fraction` bits after the point. */
 int64_t annotate_normalized_bound(int64_t n, int32_t fraction);
-/* Elements of a row of a Softmax or LayerNormalization. */
+/* Returns the elements of a row of a Softmax or LayerNormalization. */
 int64_t annotate_row(const itg_graph *g, itg_id node);
-/* Clip of an encoding under the activation fused into node (ITG_NONE: the quantizer's own range).
- */
+/* Sets the clamp of an encoding under a fused activation (ITG_NONE: the quantizer's range). */
 void annotate_clamp(const itg_graph *g, itg_id activation, itg_encoding *encoding);
 /* Adds an encoding to a value, or finds the equal one. */
 itg_status annotate_add_encoding(annotate *x, itg_id value, const itg_encoding *encoding,
                                  int32_t *out);
-/* a * b for a, b >= 0; INT64_MAX where it is more. */
+/* Returns a * b for a, b >= 0, at most INT64_MAX. */
 int64_t annotate_saturating_product(int64_t a, int64_t b);
-/* annotate_codes.c: the codes of a constant, held in the graph's cache. NULL: no memory, and said
- * so.
- */
+/* annotate_codes.c: returns the codes of a constant, held in the graph's cache. NULL: out of
+ * memory, which is reported. */
 const itg_constant *annotate_take_codes(annotate *x, itg_id value,
                                         const itg_constant_source *source);
-/* Refuses codes of a strategy that the weight quantizer does not have; they are source->packed. */
+/* Refuses codes of a strategy, in source->packed, that the weight quantizer does not have. */
 itg_status annotate_check_codes(annotate *x, itg_id node, const itg_edge_choice *choice,
                                 const itg_constant_source *source);
-/* Codes for the constants among activations. */
+/* Computes the codes of constants among activations. */
 itg_status annotate_constants(annotate *x);
 itg_status annotate_fail(annotate *x, itg_id node, itg_status code, const char *text);
 #endif

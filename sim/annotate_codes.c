@@ -1,4 +1,4 @@
-/* Codes of constants: the annotated graph says what they are, and nothing else decides it. */
+/* Codes of constants. Only the annotated graph determines them. */
 #include "sim/annotate.h"
 #include "base/packed.h"
 #include <inttypes.h>

@@ -37,7 +37,7 @@ static itg_status derive(annotate *x, itg_id node, const annotate_native *from,
                          "requantization cannot hold the ratio of its scales");
 }
 
-/* Fills one encoding from `count` native results (pools: one for each window count). */
+/* Fills an encoding from `count` native results (pools: one for each window count). */
 static itg_status set_encoding(annotate *x, itg_id node, itg_encoding *encoding,
                                const annotate_native *from, int32_t count)
 {
@@ -73,7 +73,7 @@ itg_status annotate_outputs(annotate *x, itg_id node, const annotate_native *fro
     return status;
 }
 
-/* A matrix product of two activations: its sums of products, split where they might not fit. */
+/* Bounds a matrix product of two activations, and splits sums that might not fit. */
 static itg_status set_terms(annotate *x, itg_id node, const itg_quantizer *a,
                             const itg_quantizer *b, annotate_native *from)
 {
@@ -126,8 +126,8 @@ static itg_status annotate_rescale_add(annotate *x, itg_id node)
         double ratio = (double)q[i]->scale[0] / twice_max;
         int64_t operand_bound =
             annotate_saturating_product(annotate_code_bound(q[i]), (int64_t)1 << note->left_shift);
-        /* So that the sum of two rescaled operands, each at most about half of this, cannot
-         * overflow. */
+        /* Keeps the sum of two rescaled operands from overflowing; each is at most about half of
+         * this. */
         if (operand_bound > INT64_MAX / 2)
             return annotate_fail(x, node, ITG_INFEASIBLE,
                                  "its operands shifted left exceed 63 bits");
@@ -150,7 +150,7 @@ static itg_status annotate_one_scale(annotate *x, itg_id node, int64_t terms)
     return annotate_outputs(x, node, &from, 1);
 }
 
-/* Form f32 needs no constants: everything follows from the quantizers. */
+/* Sets the clamps of form F32, which has no other constants. */
 static itg_status annotate_f32(annotate *x, itg_id node)
 {
     itg_value_note *outputs = &x->a->values[x->a->nodes[node].out_value];
@@ -168,7 +168,7 @@ static itg_status annotate_f32(annotate *x, itg_id node)
 
 /* ---- pools ---- */
 
-/* Largest count of a window, and whether counts differ between windows. */
+/* Finds the largest count of a window, and whether counts differ between windows. */
 static void pool_counts(const itg_graph *g, const itg_node *node, int64_t *largest, bool *differ)
 {
     const itg_value *in = &g->values[node->inputs[0]], *out = &g->values[node->outputs[0]];
@@ -204,7 +204,7 @@ static itg_status annotate_pool(annotate *x, itg_id node)
     return annotate_outputs(x, node, from, count);
 }
 
-/* Codes pass unchanged (or are read through a table): only float encodings need a scale. */
+/* Sets the scale of float encodings. Codes are kept or looked up, so nothing else is needed. */
 static itg_status annotate_codes(annotate *x, itg_id node)
 {
     const itg_node *n = &x->g->nodes[node];

@@ -6,11 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* No float32 ratio needs more. */
+/* enough for every ratio of float32 */
 #define MAX_DOUBLINGS 200
 
-/* Of a channel's codes, at the scale that they were last looked at with (0: never): the sums of
- * those above and of those below 0. */
+/* Sums of a channel's positive and negative codes at a scale; 0: not computed yet. */
 typedef struct channel_sums {
     float scale;
     int64_t above, below;
@@ -24,14 +23,14 @@ typedef struct mac {
     float *scale;         /* [scale_count] */
     const float *bias;
     itg_constant_source source;  /* of the codes; source.q is &wq */
-    const itg_constant *codes;   /* at the scales as they were last taken; held; NULL: not taken */
-    channel_sums *sums;          /* [channels] where scales depend on codes, else NULL */
-    int32_t *trial;              /* [depth] codes of a channel at a scale that is tried; as sums */
-    const int64_t *joined_bound; /* [channels] where the node's sums are split, else NULL */
+    const itg_constant *codes;   /* for the scales at the last take_codes; held; NULL: none */
+    channel_sums *sums;          /* [channels] if scales depend on codes, else NULL */
+    int32_t *trial;              /* [depth]: codes of a channel at a trial scale; NULL as sums */
+    const int64_t *joined_bound; /* [channels] if the node's sums are split, else NULL */
     int64_t channels, depth;     /* output channels, weights per channel */
 } mac;
 
-/* The strategy's bias, else the model's. */
+/* Takes the strategy's bias, else the model's. */
 static itg_status take_bias(mac *m, const itg_edge_choice *choice)
 {
     const itg_graph *g = m->x->g;
@@ -113,7 +112,7 @@ static double bias_limit(const mac *m)
     return (double)((int64_t)1 << (bits - 2));
 }
 
-/* The bias in units of the sum, as a double, which may lie far outside every integer. */
+/* The bias in units of the sum. The double may lie far outside every integer. */
 static double exact_bias(const mac *m, int64_t c)
 {
     if (!m->bias || m->bias[c] == 0) return 0;
@@ -127,7 +126,7 @@ static bool bias_fits(const mac *m, int64_t c)
     return fabs(exact_bias(m, c)) <= bias_limit(m);
 }
 
-/* b_q. Beyond the limit only where no legal scale has room for the bias (lower_scale). */
+/* Returns b_q. It exceeds the limit only if no legal scale has room for the bias (lower_scale). */
 static int64_t bias_code(const mac *m, int64_t c)
 {
     double bias = exact_bias(m, c), limit = bias_limit(m);
@@ -156,7 +155,7 @@ static const channel_sums *sums_of(const mac *m, int64_t c)
     return s;
 }
 
-/* The codes for the scales as they are now. */
+/* Takes the codes for the present scales. */
 static itg_status take_codes(mac *m)
 {
     const itg_constant *old = m->codes;
@@ -167,8 +166,8 @@ static itg_status take_codes(mac *m)
     return m->codes ? ITG_OK : ITG_NO_MEMORY;
 }
 
-/* Legal scales may depend on codes: on the nearest ones, also where the strategy has others, which
- * were chosen for the scales that follow. */
+/* Prepares the sums of codes if legal scales depend on them. They are those of the nearest codes,
+ * even if the strategy has others, which were chosen for the resulting scales. */
 static itg_status begin_sums(mac *m)
 {
     if (!needs_bound(m) && !m->spec->split.allowed) return ITG_OK;
@@ -178,7 +177,7 @@ static itg_status begin_sums(mac *m)
     return m->sums && m->trial ? take_codes(m) : itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
 }
 
-/* The node's codes, at scales that stay. */
+/* Takes the node's final codes; the scales do not change any more. */
 static itg_status settle_codes(mac *m, const itg_edge_choice *choice)
 {
     itg_status status = ITG_OK;
@@ -187,7 +186,7 @@ static itg_status settle_codes(mac *m, const itg_edge_choice *choice)
     return status == ITG_OK ? take_codes(m) : status;
 }
 
-/* -lo and hi of the channel's sum over all input codes; saturated. */
+/* Computes -lo and hi of the channel's sum over all input codes, saturated. */
 static void accumulator_interval(const mac *m, int64_t c, int64_t *below, int64_t *above)
 {
     const channel_sums *sums = sums_of(m, c);
@@ -202,7 +201,7 @@ static void accumulator_interval(const mac *m, int64_t c, int64_t *below, int64_
     *below = saturating_sum(lo, -bias);
 }
 
-/* The larger end of |acc|. */
+/* The largest |acc|. */
 static int64_t accumulator_bound(const mac *m, int64_t c)
 {
     int64_t below, above;
@@ -211,7 +210,7 @@ static int64_t accumulator_bound(const mac *m, int64_t c)
     return above > below ? above : below;
 }
 
-/* Whether every single product fits the accumulator: a sum can be taken apart no further. */
+/* Whether every single product fits the accumulator, because a sum can be split no further. */
 static bool products_fit(const mac *m, int64_t c)
 {
     itg_accumulator acc = m->spec->acc;
@@ -228,7 +227,7 @@ static bool products_fit(const mac *m, int64_t c)
     return true;
 }
 
-/* How far the channel's parts are shifted before they are added. */
+/* Shift of the channel's parts before they are added. */
 static int32_t join_shift(const mac *m, int64_t c)
 {
     const itg_sum_split *split = &m->x->a->nodes[m->node].split;
@@ -266,7 +265,7 @@ static bool ratio_is_legal(const mac *m, int64_t c, const itg_value_note *output
     return true;
 }
 
-/* Channels first <= c < end share one scale. */
+/* Channels first <= c < end, which share a scale. */
 typedef struct scale_range {
     float *scale;
     int64_t first, end;
@@ -289,8 +288,8 @@ static bool raise_scale(const mac *m, const scale_range *r, const itg_value_note
     return true;
 }
 
-/* Where the ratio grows too large before the bias fits: the largest scale whose ratio is legal.
- * Weights and biases that do not fit at it saturate, as the output would. */
+/* Used if the ratio becomes too large before the bias fits. Finds the largest scale with a legal
+ * ratio. Weights and biases that do not fit saturate, as the output would. */
 static bool lower_scale(const mac *m, const scale_range *r, const itg_value_note *outputs)
 {
     while (!is_legal(m, r, false, outputs)) {
@@ -324,7 +323,7 @@ static itg_status set_bias(mac *m, itg_node_note *note)
     return ITG_OK;
 }
 
-/* Whether some channel's sum might leave the accumulator. */
+/* Whether a channel's sum might leave the accumulator. */
 static bool sums_leave(const mac *m)
 {
     int64_t most = itg_accumulator_max(m->spec->acc), below, above;
@@ -364,7 +363,7 @@ static itg_status set_encoding(mac *m, itg_encoding *encoding, itg_id activation
         encoding->dequant_count = count;
         return ITG_OK;
     }
-    if (needs_bound(m)) count = (int32_t)m->channels; /* the pre-shift is each channel's own */
+    if (needs_bound(m)) count = (int32_t)m->channels; /* each channel has its own pre-shift */
     itg_requant *requant = itg_arena_array(m->x->a->arena, (size_t)count, sizeof *requant);
     if (!requant) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
     for (int32_t c = 0; c < count; c++) {
@@ -405,6 +404,6 @@ itg_status annotate_mac(annotate *x, itg_id node)
              .spec = x->spec[node],
              .xq = itg_annotated_encoding(x->a, node, 0)->q};
     itg_status status = quantize_mac(&m, note, &x->a->values[note->out_value]);
-    itg_cache_release(x->a->cache, m.codes); /* the encoding holds them itself */
+    itg_cache_release(x->a->cache, m.codes); /* the encoding has its own hold */
     return status;
 }

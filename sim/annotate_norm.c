@@ -1,5 +1,5 @@
-/* Constants of the forms softmax and layer_norm (docs/arithmetic.md 3.4, 3.5), chosen so that no
- * integer on the way leaves 62 bits, and the native result not the accumulator. */
+/* Constants of the forms softmax and layer_norm (docs/arithmetic.md 3.4, 3.5). They are chosen so
+ * that no integer exceeds 62 bits and the native result fits the accumulator. */
 #include "kernels/math.h"
 #include "sim/annotate.h"
 
@@ -54,7 +54,7 @@ int64_t annotate_normalized_bound(int64_t n, int32_t fraction)
     return itg_floor_sqrt(n << 2 * fraction) + 4;
 }
 
-/* Parameter `slot` at element i of a row; it broadcasts to the normalized dimensions. */
+/* Returns parameter `slot`, broadcast to the normalized dimensions, at element i of a row. */
 static double parameter(const itg_graph *g, itg_id node, int32_t slot, int64_t i)
 {
     const itg_node *n = &g->nodes[node];
@@ -70,7 +70,7 @@ static double parameter(const itg_graph *g, itg_id node, int32_t slot, int64_t i
     return (double)((const float *)p->data)[at];
 }
 
-/* Codes of Scale; *scale is what one of them is worth. */
+/* Computes the codes of Scale and their scale. */
 static itg_status set_gain(annotate *x, itg_id node, int64_t n, float *scale)
 {
     const itg_quantizer q = {.bits = GAIN_BITS, .is_signed = true};
@@ -93,7 +93,7 @@ static itg_status set_gain(annotate *x, itg_id node, int64_t n, float *scale)
     return ITG_OK;
 }
 
-/* The bias at the scale of the native result, and its bound; false: it does not fit. */
+/* Computes the bias at the scale of the native result, and the bound. False: it does not fit. */
 static bool set_bias(annotate *x, itg_id node, double unit, int64_t *bias, int64_t *bound)
 {
     const itg_node_note *note = &x->a->nodes[node];
@@ -112,7 +112,7 @@ static bool set_bias(annotate *x, itg_id node, double unit, int64_t *bias, int64
     return *bound <= itg_accumulator_max(note->acc);
 }
 
-/* As many bits after the point as the accumulator has room for. */
+/* Chooses the most fraction bits that the accumulator has room for. */
 static itg_status set_fraction(annotate *x, itg_id node, float scale, annotate_native *from)
 {
     itg_node_note *note = &x->a->nodes[node];

@@ -1,4 +1,4 @@
-/* Ranges to quantizers (docs/arithmetic.md 2.2). */
+/* Computes quantizers from ranges (docs/arithmetic.md 2.2). */
 #include "sim/annotate.h"
 #include "kernels/math.h"
 #include <math.h>
@@ -12,7 +12,7 @@ static double power_of_two_scale(double range, double divisor)
     int exponent = 0;
     if (!(range > 0)) return 0;
     double mantissa = itg_frexp(range / divisor, &exponent); /* [0.5, 1) * 2^exponent */
-    if (!(mantissa > 0)) return 0; /* the quotient underflows: as empty as a scale can be */
+    if (!(mantissa > 0)) return 0; /* the quotient underflows, so the range counts as empty */
     if (mantissa == 0.5) exponent--;
     double scale = itg_ldexp(1.0, exponent);
     return scale * divisor >= range ? scale : scale * 2;
@@ -87,7 +87,7 @@ itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, dou
     return ITG_OK;
 }
 
-/* code of a real bound under the quantizer; infinite bounds leave the range */
+/* Returns the code of a real bound; an infinite bound gives the end of the range. */
 static int64_t bound_code(const itg_quantizer *q, float bound)
 {
     if (isinf(bound)) return bound < 0 ? q->qmin : q->qmax;

@@ -1,6 +1,6 @@
-/* Sums that their accumulator might not hold, taken apart (docs/arithmetic.md 3.3). One list of
- * parts serves all output channels: hardware that computes channels side by side needs it so. Each
- * channel has its own shift, so that channels whose sum fits anyway lose nothing. */
+/* Splits sums that might not fit their accumulator (docs/arithmetic.md 3.3). All output channels
+ * share one list of parts, as hardware requires that computes channels in parallel. Each channel
+ * has its own shift, so that channels whose sum fits lose nothing. */
 #include "sim/annotate.h"
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static interval term(const annotate_sum *s, int64_t channel, int64_t k)
                     : (interval){code * s->hi, code * s->lo};
 }
 
-/* Adds term k to every channel's part; false, and parts untouched: some channel would leave acc. */
+/* Adds term k to every channel's part. False: some channel would leave acc; parts are unchanged. */
 static bool extend(const annotate_sum *s, int64_t k, itg_accumulator acc, interval *parts)
 {
     int64_t c = 0;
@@ -47,7 +47,7 @@ static bool extend(const annotate_sum *s, int64_t k, itg_accumulator acc, interv
     return false;
 }
 
-/* The ends of all parts, each as long as it may be. Returns how many; -1: a term fits no part. */
+/* Finds the ends of parts, each as long as possible. Returns their number; -1: a term fits none. */
 static int64_t cut(const annotate_sum *s, itg_accumulator acc, interval *parts, int64_t *end)
 {
     int64_t count = 0;
@@ -65,7 +65,7 @@ static int64_t cut(const annotate_sum *s, itg_accumulator acc, interval *parts, 
     return count;
 }
 
-/* Each part's interval in one channel. */
+/* Computes the interval of each part in one channel. */
 static void parts_of(const annotate_sum *s, int64_t channel, const itg_sum_split *split,
                      interval *parts)
 {
@@ -92,7 +92,7 @@ static interval joined(const interval *parts, const itg_sum_split *split, int64_
     return sum;
 }
 
-/* The least shift with which the joined sum fits, -1: none; *bound: its largest magnitude. */
+/* Returns the least shift with which the joined sum fits; -1: none. bound: its magnitude. */
 static int32_t least_shift(const interval *parts, const itg_sum_split *split, int64_t bias,
                            int64_t *bound)
 {

@@ -1,4 +1,4 @@
-/* The prepared graph and the annotated graph as backends (sim/evaluate.h). */
+/* Backends of the prepared graph and the annotated graph (sim/evaluate.h). */
 #include "sim/evaluate.h"
 
 static itg_tensor graph_input(const void *context, int32_t index, const char **name)

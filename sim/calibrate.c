@@ -1,7 +1,7 @@
-/* Calibration in one pass: samples run in parallel within blocks; each worker has its own
- * histograms (integers, merged exactly), and each sample its own sums, folded in sample order after
- * the block. So no bit depends on the thread count or on the block. Only one block of samples is
- * held, and nothing grows with their number. */
+/* Calibration in one pass. Samples run in parallel within blocks. Each worker has its own
+ * histograms (integers, merged exactly), and each sample its own sums, which are added in sample
+ * order after the block. So no bit depends on the number of threads or the block size. Memory holds
+ * one block of samples, and does not grow with their number. */
 #include "sim/feed.h"
 #include "sim/histogram.h"
 #include "sim/reader.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A worker's share of a block: enough that waiting for the last one costs little. */
+/* A worker's samples in a block: enough that waiting for the slowest worker costs little. */
 enum { SAMPLES_A_WORKER = 8 };
 
 /* One array of the samples. */
@@ -17,8 +17,8 @@ typedef struct sample_part {
     const itg_dataset *data; /* or */
     itg_data_stream *stream;
     int64_t sample_elements;
-    itg_sha256 sha256; /* of the samples so far; picked ones only */
-    void *buffer;      /* [block_samples] where the source lies elsewhere, else NULL */
+    itg_sha256 sha256; /* of the samples so far; only if samples are selected */
+    void *buffer;      /* [block_samples] if the samples must be copied, else NULL */
 } sample_part;
 
 typedef struct calibration {
@@ -28,12 +28,12 @@ typedef struct calibration {
     int workers;
     int32_t part_count;
     sample_part *parts;
-    itg_dataset *abouts; /* [part_count], linked: of all samples: dtype, shape, path */
-    itg_dataset *blocks; /* [part_count]: the samples that run */
+    itg_dataset *abouts; /* [part_count], linked: dtype, shape and path of all samples */
+    itg_dataset *blocks; /* [part_count]: the samples of the current block */
     itg_feed feed;       /* of blocks */
     int32_t id_count;
     itg_id *ids;                 /* values measured */
-    int32_t *slots;              /* [value_count]: where ids has the value; -1: not measured */
+    int32_t *slots;              /* [value_count]: index into ids; -1: not measured */
     itg_float_exec **execs;      /* [workers] */
     itg_value_stats *histograms; /* [workers][id_count] */
     int64_t block_samples;       /* at most */
@@ -43,7 +43,7 @@ typedef struct calibration {
     itg_stop stop;
 } calibration;
 
-/* Samples that lie in memory as they are wanted. */
+/* Whether all samples are used as they are in memory. */
 static bool is_whole(const itg_calibration_source *source)
 {
     return source->data && !source->samples;
@@ -54,7 +54,7 @@ static bool is_measured(const itg_value *value)
     return !value->data && value->dtype == ITG_F32;
 }
 
-/* Each input's samples are those of the blocks from here on. */
+/* Opens the feed; its inputs read from the blocks. */
 static itg_status open_feed(calibration *c, const itg_preprocess *p, itg_error *err)
 {
     const itg_input_list inputs = itg_graph_inputs(c->graph);
@@ -160,7 +160,7 @@ static itg_status next_block(calibration *c, int64_t count, itg_error *err)
     return status;
 }
 
-/* The hash of a dataset of these samples. */
+/* Returns the hash that a dataset of these samples has. */
 static void hash_samples(calibration *c, unsigned char hash[32])
 {
     for (int32_t i = 0; i < c->part_count && !is_whole(c->source); i++)
@@ -231,7 +231,7 @@ static void finish(calibration *c, itg_stats *stats)
     }
 }
 
-/* Members of value size `size`, little-endian. */
+/* Hashes items of `size` bytes as little-endian. */
 static void hash_items(itg_sha256 *hash, const void *items, size_t count, size_t size)
 {
     unsigned char buffer[512];

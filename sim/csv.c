@@ -1,5 +1,5 @@
-/* Tables as text (RFC 4180, with ; and tab as delimiters too): the file is read whole and parsed
- * twice, first to count and to check it, then to keep the columns that are wanted. */
+/* Tables as text (RFC 4180, also with ; and tab as delimiters). The file is read as a whole and
+ * parsed twice: first to count and check, then to store the wanted columns. */
 #include "sim/reader.h"
 #include <ctype.h>
 #include <inttypes.h>
@@ -17,11 +17,11 @@ typedef struct table {
     char delimiter;
     bool has_header;
     int64_t columns, rows;
-    int64_t one;   /* the column that is wanted; -1: all but `other` */
+    int64_t one;   /* the wanted column; -1: all but `other` */
     int64_t other; /* -1: none */
 } table;
 
-/* A field between delimiters, without its blanks and quotes. */
+/* A field without surrounding blanks and quotes. */
 typedef struct field {
     const char *text;
     size_t length;
@@ -56,7 +56,7 @@ static bool ends_field(const table *t, const char *at)
     return at == t->end || *at == t->delimiter || *at == '\n' || *at == '\r';
 }
 
-/* Behind an opening quote: to the closing one; two quotes within stand for one. */
+/* Reads up to the closing quote; two quotes count as one character. */
 static itg_status skip_quoted(table *t, field *out, itg_error *err)
 {
     out->text = ++t->at;
@@ -90,7 +90,7 @@ static void end_line(table *t)
     t->line++;
 }
 
-/* The next field, and the delimiter behind it. The end of the line is left to end_line. */
+/* Reads the next field and the delimiter behind it, but not the end of the line (end_line). */
 static itg_status next_field(table *t, field *out, itg_error *err)
 {
     while (t->at < t->end && is_blank(*t->at) && *t->at != t->delimiter)
@@ -119,7 +119,7 @@ static bool read_number(const field *f, double *out)
     return itg_parse_hex_double(digits, out) && isfinite(*out);
 }
 
-/* An integer written as one, exact in 64 bits. */
+/* Reads a decimal integer of up to 64 bits. */
 static bool read_integer(const field *f, int64_t *out)
 {
     const bool is_signed = f->length > 0 && (*f->text == '-' || *f->text == '+');
@@ -136,7 +136,7 @@ static bool read_integer(const field *f, int64_t *out)
 
 /* ---- the first line ---- */
 
-/* Begins with a letter, and is not "nan" or "inf": a number with a slip is an error, no name. */
+/* Whether a field begins with a letter, and is not "nan" or "inf". Mistyped numbers are errors. */
 static bool is_name(const field *f)
 {
     char start[4] = "";
@@ -148,7 +148,7 @@ static bool is_name(const field *f)
            strcmp(start, "inf") != 0;
 }
 
-/* Tab, ; or , whichever the line has, in this order, outside quotes. */
+/* Returns the first of tab, ; and , that the line has outside quotes; ',' if it has none. */
 static char find_delimiter(const table *t)
 {
     static const char all[] = "\t;,";
@@ -190,7 +190,7 @@ static bool is_named(const table *t, const field *f, int64_t column, const char 
     return strcmp(number, name) == 0;
 }
 
-/* The number of the column of that name; -1: none; -2: several. */
+/* Returns the number of the column with that name; -1: none; -2: several. */
 static int64_t find_column(table *t, const char *name)
 {
     field f = {.ends_line = false};
@@ -241,7 +241,7 @@ static bool is_kept(const table *t, int64_t column)
 
 /* ---- values ---- */
 
-/* NULL where they are only counted; then dtype becomes F32 with the first that is no integer. */
+/* The destination. NULL: only count; the first number that is no integer sets dtype to F32. */
 typedef struct values {
     itg_dtype dtype;
     unsigned char *next;
@@ -282,7 +282,7 @@ static itg_status read_row(table *t, values *v, itg_error *err)
     return ITG_OK;
 }
 
-/* Whether nothing but blanks and ends of lines follows. */
+/* Whether only blanks and ends of lines follow. */
 static bool is_at_end(const table *t)
 {
     const char *at = t->at;
@@ -322,7 +322,7 @@ static int64_t read_memory(void *handle, void *out, size_t bytes)
     return count;
 }
 
-/* Parses again, into memory that the reader gets. */
+/* Parses again, into memory that the reader owns. */
 static itg_status fill(table *t, values *v, int64_t kept, itg_reader *reader, itg_error *err)
 {
     const int64_t bytes = t->rows * kept * (int64_t)itg_dtype_size(v->dtype);

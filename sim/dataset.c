@@ -1,10 +1,10 @@
-/* Datasets held whole in memory, hashed independently of their container. */
+/* Datasets in memory. Their hash does not depend on the file format. */
 #include "sim/reader.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Dtype name, rank, dims, elements: everything little-endian. */
+/* Hashes dtype name, rank and dimensions; the elements follow. Numbers are little-endian. */
 void itg_dataset_hash_begin(itg_sha256 *hash, itg_dtype dtype, const itg_shape *shape)
 {
     unsigned char buffer[8 * ITG_MAX_RANK];
@@ -40,7 +40,7 @@ static void hash_dataset(itg_dataset *data)
     itg_sha256_final(&hash, data->hash);
 }
 
-/* Of the parts: the one with the least name behind `last` (NULL: of all). */
+/* Returns the part whose name follows `last` alphabetically (NULL: the first). */
 static const itg_dataset *next_by_name(const itg_dataset *first, const char *last)
 {
     const itg_dataset *next = NULL;
@@ -64,7 +64,7 @@ void itg_dataset_hash_all(itg_dataset *first)
     itg_sha256_final(&hash, first->hash);
 }
 
-/* input NULL: data of the only input. */
+/* input NULL: data of a network's only input. */
 static itg_status new_dataset(const char *path, const char *input, itg_dataset **out,
                               itg_error *err)
 {
@@ -99,7 +99,7 @@ int64_t itg_dataset_number(const itg_dataset *data, int64_t sample)
     return data->numbers ? data->numbers[sample] : data->first + sample;
 }
 
-/* The first array of the stream, whole. */
+/* Reads the first array of the stream completely. */
 static itg_status read_array(itg_data_stream *stream, itg_dataset **out, itg_error *err)
 {
     itg_dataset *data = NULL;
@@ -180,7 +180,7 @@ static size_t sample_bytes(const itg_dataset *data)
     return bytes;
 }
 
-/* Of one array. */
+/* Selects samples of one array. */
 static itg_status select_samples(const itg_dataset *data, const int64_t *samples, int64_t count,
                                  itg_dataset **out, itg_error *err)
 {

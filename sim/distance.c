@@ -47,7 +47,7 @@ static int64_t elements_of(const itg_tensor *t)
     return (int64_t)(itg_tensor_bytes(t) / itg_dtype_size(t->dtype));
 }
 
-/* Integers that mean themselves: they are equal or not. */
+/* Whether integers stand for themselves, so that they are compared for equality. */
 static bool is_counted(const itg_tensor *t, const itg_quantizer *q)
 {
     return !q && t->dtype != ITG_F32 && t->dtype != ITG_F64;

@@ -1,7 +1,7 @@
-/* Samples run in blocks: within a block in parallel, each into its own slot; after it the slots are
- * hashed and counted in order. So digest, counts and sinks see the samples in order on any number
- * of threads, and an evaluation that is decided early ends at the same sample; what else of its
- * block was run is dropped. */
+/* Evaluates a backend. Samples run in blocks: in parallel within a block, each into its own slot.
+ * Then the slots are hashed and counted in order. So digest, counts and sinks see the samples in
+ * order for any number of threads. An evaluation that is decided early ends at the same sample;
+ * results of later samples in its block are dropped. */
 #include "sim/evaluate.h"
 #include "sim/errors.h"
 #include "sim/feed.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_PER_WORKER 16 /* where the backend takes one sample at a time */
+#define BLOCK_PER_WORKER 16 /* if the backend takes one sample at a time */
 
 /* A worker's float network. */
 typedef struct float_worker {
@@ -24,28 +24,28 @@ typedef struct evaluation_state {
     const itg_evaluate_options *options;
     itg_feed feed;
     int workers;
-    int64_t share;                    /* samples of a worker in a block of all workers */
-    int64_t count;                    /* samples of the block at hand */
+    int64_t share;                    /* samples per worker in a block */
+    int64_t count;                    /* samples of the current block */
     void **instances;                 /* [workers], made on first use */
     size_t sample_bytes;              /* of all outputs, each output 8-byte aligned */
     size_t *output_offset;            /* [outputs] */
     itg_tensor *outputs;              /* [outputs]: dtype and shape; data is set for each sample */
     const itg_quantizer **quantizers; /* [outputs]; NULL: not quantized */
     unsigned char *block;
-    double *distance;     /* [samples][outputs]: from the reference; NULL: not asked for */
-    double *sums;         /* [outputs]: of the distances of the samples accounted so far */
+    double *distance;     /* [samples][outputs]: from the reference; NULL: not requested */
+    double *sums;         /* [outputs]: of the distances of the samples counted so far */
     itg_tensor *at_hand;  /* [workers][outputs]: of the sample that a worker compares */
-    float_worker *floats; /* [workers], where the reference is computed again; else NULL */
-    unsigned char *kept;  /* [samples]: outputs, where samples run in another order */
-    int64_t *classes;     /* [samples]: the labels, where they are classes; else NULL */
+    float_worker *floats; /* [workers], if the reference is recomputed; else NULL */
+    unsigned char *kept;  /* [samples]: outputs, if samples run in another order */
+    int64_t *classes;     /* [samples]: the labels, if they are classes; else NULL */
     bool has_targets;     /* the labels are targets */
-    int64_t *binary;      /* [samples]: the labels, where they are 0 or 1 of one logit; else NULL */
-    double *likeness;     /* [samples][ITG_LIKENESS]; NULL: not asked for */
+    int64_t *binary;      /* [samples]: the labels, if they are 0 or 1 for one logit; else NULL */
+    double *likeness;     /* [samples][ITG_LIKENESS]; NULL: not requested */
     itg_measures measures;
-    float *input;                    /* one sample, where measures take it */
+    float *input;                    /* one sample, if measures need it */
     double errors[ITG_METRIC_COUNT]; /* sums of errors so far */
     itg_kept_outputs reals;          /* for the user's metrics */
-    int64_t first;                   /* sample that the block begins with */
+    int64_t first;                   /* first sample of the block */
     itg_sha256 hash;
 } evaluation_state;
 
@@ -55,7 +55,7 @@ void itg_evaluation_deinit(itg_evaluation *evaluation)
     evaluation->classes = NULL;
 }
 
-/* The sample that runs at a place. */
+/* Returns the sample that runs at a place. */
 static int64_t sample_at(const evaluation_state *s, int64_t place)
 {
     return s->options->order ? s->options->order[place] : place;
@@ -116,7 +116,7 @@ static itg_status open_floats(const evaluation_state *s, float_worker *f, itg_er
     return r->backend.create(r->backend.context, &f->instance, err);
 }
 
-/* The float network's outputs of the sample at a place: kept, or computed again. */
+/* Returns the float network's outputs of the sample at a place, stored or recomputed. */
 static itg_status wanted_at(evaluation_state *s, int worker, int64_t place, const float **out,
                             itg_error *err)
 {
@@ -136,7 +136,7 @@ static itg_status wanted_at(evaluation_state *s, int worker, int64_t place, cons
     return ITG_OK;
 }
 
-/* outputs: those of the sample that runs at the place. */
+/* outputs: those of the sample at the place. */
 static itg_status compare_sample(evaluation_state *s, int worker, int64_t place,
                                  const itg_tensor *outputs, itg_error *err)
 {
@@ -166,7 +166,7 @@ static void close_floats(evaluation_state *s)
 
 /* ---- the loop ---- */
 
-/* Samples [at, at + count) of the block. */
+/* Runs samples [at, at + count) of the block. */
 static itg_status run_samples(evaluation_state *s, void *instance, int64_t at, int64_t count,
                               itg_error *err)
 {
@@ -229,7 +229,7 @@ static itg_status layout_outputs(evaluation_state *s, itg_error *err)
     return s->kept ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for all outputs");
 }
 
-/* Labels that no output can equal: those of another data set, or counted from 1. */
+/* Refuses labels that no output can equal: of another data set, or counted from 1. */
 static itg_status check_classes(const evaluation_state *s, int64_t samples, int64_t classes,
                                 itg_error *err)
 {
@@ -243,7 +243,7 @@ static itg_status check_classes(const evaluation_state *s, int64_t samples, int6
     return ITG_OK;
 }
 
-/* Labels of one logit. */
+/* Reads labels for a single logit. */
 static itg_status read_binary(evaluation_state *s, int64_t samples, itg_error *err)
 {
     const itg_dataset *labels = s->options->labels;
@@ -282,7 +282,7 @@ static itg_status open_measures(evaluation_state *s, int64_t samples, itg_error 
     return s->input ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a sample");
 }
 
-/* Labels that only metrics know that are asked for: maps, texts, anomalies. */
+/* Whether the labels are for requested metrics only: maps, texts, anomalies. */
 static bool are_for_measures(const evaluation_state *s, int64_t samples)
 {
     const itg_measured of = {.output = &s->outputs[0],
@@ -292,7 +292,7 @@ static bool are_for_measures(const evaluation_state *s, int64_t samples)
     return s->measures.rebuilds || itg_labels_are_maps(&of);
 }
 
-/* What the labels are: classes, targets, or something that only the user's metrics know. */
+/* Determines what the labels are: classes, targets, or data for the user's metrics. */
 static itg_status read_labels(evaluation_state *s, int64_t samples, itg_error *err)
 {
     const itg_dataset *labels = s->options->labels;
@@ -324,7 +324,7 @@ static itg_status read_labels(evaluation_state *s, int64_t samples, itg_error *e
                     (long long)outputs);
 }
 
-/* Room for what the user's metrics are given. */
+/* Allocates the outputs for the user's metrics. */
 static itg_status keep_reals(evaluation_state *s, int64_t samples, itg_error *err)
 {
     const itg_backend *r = s->backend;
@@ -347,14 +347,14 @@ static void hash_tensor(itg_sha256 *hash, const itg_tensor *t)
     }
 }
 
-/* Makes s->outputs those of the sample whose bytes lie at data. */
+/* Points s->outputs at the bytes of a sample. */
 static void point_outputs(evaluation_state *s, unsigned char *data)
 {
     for (int32_t i = 0; i < s->backend->output_count; i++)
         s->outputs[i].data = data + s->output_offset[i];
 }
 
-/* What is taken in sample order: digest and sums of distances. data: of all outputs. */
+/* Adds what depends on sample order: digest and sums of distances. data: all outputs. */
 static void add_sample(evaluation_state *s, int64_t sample, unsigned char *data)
 {
     int32_t count = s->backend->output_count;
@@ -366,12 +366,12 @@ static void add_sample(evaluation_state *s, int64_t sample, unsigned char *data)
     if (s->has_targets)
         itg_errors_add(&s->outputs[0], s->quantizers[0], s->options->labels, sample, s->errors);
     if (s->input && itg_feed_fill(&s->feed, 0, sample, s->input, NULL) != ITG_OK)
-        s->input[0] = NAN; /* as it ran, it was filled before */
+        s->input[0] = NAN; /* cannot fail: it was filled to run */
     if (s->measures.of.output) itg_measures_add(&s->measures, sample, &s->outputs[0], s->input);
     itg_kept_outputs_add(&s->reals, sample, s->outputs, s->quantizers);
 }
 
-/* hits below zero: the metric is not known, nor will be. */
+/* Counts hits. A negative number means that the metric is not known. */
 static void add_hits(const evaluation_state *s, int64_t sample, int64_t class_id,
                      itg_evaluation *out)
 {
@@ -390,7 +390,7 @@ static void add_hits(const evaluation_state *s, int64_t sample, int64_t class_id
     }
 }
 
-/* An output whose classes are others than what is expected of: nothing is. */
+/* Adds the expected loss. A class outside of the expectation makes it unknown. */
 static void add_loss(int64_t sample, int64_t class_id, itg_evaluation *out)
 {
     const itg_expectation *e = out->expected;
@@ -424,7 +424,7 @@ static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out
                    : ITG_OK;
 }
 
-/* Whether it is certain after the first `seen` samples that the result does not matter. */
+/* Whether the result certainly does not matter after the first `seen` samples. */
 static bool is_decided(const evaluation_state *s, const itg_evaluation *out, int64_t seen)
 {
     const itg_evaluate_options *o = s->options;
@@ -449,7 +449,7 @@ static itg_status account_block(evaluation_state *s, itg_evaluation *out, itg_er
     return status;
 }
 
-/* What is known of an evaluation that has not seen all samples. */
+/* Sets the bounds that a stopped evaluation gives. */
 static void keep_bounds(evaluation_state *s, itg_evaluation *out)
 {
     int64_t left = out->samples - out->stopped_at;
@@ -462,7 +462,7 @@ static void keep_bounds(evaluation_state *s, itg_evaluation *out)
         out->distortion = itg_distortion_of(s->options->reference, s->sums);
 }
 
-/* Of the sum of what each sample adds, as of a sum of independent numbers. */
+/* Standard deviation of the sum, if the samples' contributions are independent. */
 static double deviation_of(const evaluation_state *s, const itg_evaluation *out)
 {
     const itg_reference *r = s->options->reference;
@@ -488,7 +488,7 @@ static void finish_distortion(evaluation_state *s, itg_evaluation *out)
         s->options->output_distortion[i] = itg_output_distortion(s->options->reference, s->sums, i);
 }
 
-/* Means over the samples, in their order. */
+/* Computes means over the samples, in their order. */
 static void finish_likeness(const evaluation_state *s, itg_evaluation *out)
 {
     static const itg_metric metrics[ITG_LIKENESS] = {ITG_METRIC_COSINE, ITG_METRIC_KL};
@@ -501,7 +501,7 @@ static void finish_likeness(const evaluation_state *s, itg_evaluation *out)
     }
 }
 
-/* What is known once all samples were seen: errors, and the user's metrics. */
+/* Computes what requires all samples: errors, and the user's metrics. */
 static itg_status finish_labelled(evaluation_state *s, itg_evaluation *out, itg_error *err)
 {
     const itg_evaluate_options *o = s->options;

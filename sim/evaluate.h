@@ -1,6 +1,6 @@
-/* Runs samples through anything that takes a sample and gives outputs, and keeps score: the one
- * loop that simulation, float execution, the integer executor and the search share. Samples run in
- * parallel; results do not depend on the thread count. */
+/* Runs samples through a backend and computes the metrics. Simulation, float execution, the integer
+ * executor and the search share this loop. Samples run in parallel; results do not depend on the
+ * number of threads. */
 #ifndef ITG_EVALUATE_H
 #define ITG_EVALUATE_H
 #include "sim/expected.h"
@@ -16,23 +16,23 @@ typedef struct itg_evaluate_options {
                                         NULL: none */
     bool probabilities;              /* itg_gives_probabilities of the model */
     const itg_user_metric *user;     /* [ITG_USER_METRICS], or NULL */
-    pthread_mutex_t *user_lock;      /* of calls to them, where several evaluations run; or NULL */
+    pthread_mutex_t *user_lock;      /* for calls to them by several evaluations; or NULL */
     const int64_t *float_classes;    /* [samples of data], or NULL: for agreement */
     const itg_reference *reference;  /* of the same samples, or NULL: for distortion */
     const itg_expectation *expected; /* of the same samples, or NULL: for the expected top-1 */
     double *output_distortion; /* [outputs of the model], or NULL: filled where reference is given,
                                   and it saw all samples; NaN where one is not known */
     itg_reference *keep;       /* filled, or NULL; only without the two limits below */
-    /* The fewest samples that count for a metric (0: any), the least expected top-1 (0: any) and
-     * the most distortion (NULL: any) with which the result still matters. It ends after the first
-     * sample, in order, from which one of them cannot be reached any more. most_distortion: only
-     * without `order`. */
+    /* The result matters only with at least these hits for each metric (0: any), at least this
+     * expected top-1 (0: any) and at most this distortion (NULL: any). The evaluation ends after
+     * the first sample, in order, from which one limit can no longer be met. most_distortion: not
+     * with `order`. */
     int64_t least_hits[ITG_METRIC_COUNT];
     double least_expected;
     const double *most_distortion;
-    /* [samples]: the order in which they run, each once, so that what decides early comes first;
-     * NULL: as they are. Changes nothing but stopped_at. Needs memory for all outputs, and neither
-     * keep nor sink. */
+    /* [samples]: the order in which samples run, each once, so that decisive samples come first;
+     * NULL: as they are. It changes only stopped_at. It needs memory for all outputs, and excludes
+     * keep and sink. */
     const int64_t *order;
     int threads;
     itg_stop stop; /* asked before each block of samples */
@@ -64,11 +64,11 @@ typedef struct itg_evaluation {
 itg_status itg_evaluate(const itg_backend *backend, const itg_evaluate_options *options,
                         itg_evaluation *out, itg_error *err);
 void itg_evaluation_deinit(itg_evaluation *evaluation);
-/* Parts of a score: costs by the hardware (peak_activation_bytes is left as it is: search/costs.c),
+/* Fill parts of a score: costs by the hardware (without peak_activation_bytes: search/costs.c),
  * quality by an evaluation. */
 itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out,
                            itg_error *err);
 void itg_score_quality(const itg_evaluation *evaluation, itg_score *out);
-/* Likeness to the float network of the float network itself, where it is asked for. */
+/* Sets the likeness of the float network to itself, for the metrics that are asked for. */
 void itg_score_as_float(const bool *measures, const itg_model *model, itg_score *out);
 #endif

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A network whose mean probability is further from its top-1 says nothing about what it loses. */
+/* A network whose mean probability is further from its top-1 does not predict its losses. */
 #define MOST_MISCALIBRATED 0.05
 
 void itg_expectation_deinit(itg_expectation *e)
@@ -12,11 +12,11 @@ void itg_expectation_deinit(itg_expectation *e)
     *e = (itg_expectation){0};
 }
 
-/* The share by which what a network loses differs from what its probabilities say, one standard
- * error: over five networks, drops on hold-outs were 0.90 to 1.39 times what had been expected. */
+/* Standard error of the ratio of a network's loss to that which its probabilities predict. For five
+ * networks, drops on hold-outs were 0.90 to 1.39 times the prediction. */
 #define MODEL_ERROR 0.2
 
-/* Softmax of outputs * scale; own: the class of the largest one. */
+/* Softmax of outputs * scale; own: the class of the largest output. */
 static void probabilities_of(const float *outputs, int64_t count, int64_t own, double scale,
                              double *out)
 {
@@ -29,7 +29,7 @@ static void probabilities_of(const float *outputs, int64_t count, int64_t own, d
         out[i] /= sum;
 }
 
-/* The derivative of the negative log-likelihood by the scale, which rises with it. */
+/* Derivative of the negative log-likelihood by the scale; it increases with the scale. */
 static double slope(const itg_reference *r, const int64_t *classes, const int64_t *labels,
                     double scale, double *p)
 {
@@ -43,8 +43,8 @@ static double slope(const itg_reference *r, const int64_t *classes, const int64_
     return sum;
 }
 
-/* 1 / temperature, to a millionth; 0: the labels are unlikelier the more the outputs count. Where
- * all classes are right it is the largest. */
+/* Returns 1 / temperature, to a millionth; 0: the labels become less likely with a larger scale. If
+ * all classes are right, it is the largest scale. */
 static double fit_scale(const itg_reference *r, const int64_t *classes, const int64_t *labels,
                         double *p)
 {
@@ -57,7 +57,7 @@ static double fit_scale(const itg_reference *r, const int64_t *classes, const in
     return low;
 }
 
-/* Returns the mean probability of the network's own classes. */
+/* Fills the losses. Returns the mean probability of the network's own classes. */
 static double fill(const itg_reference *r, const int64_t *classes, double scale, double *p,
                    uint32_t *loss)
 {
@@ -120,9 +120,10 @@ double itg_expected_top1(const itg_expectation *e, uint64_t lost)
     return fmax(0, e->top1 - (double)lost / ITG_LOSS_ONE / (double)e->samples);
 }
 
-/* Few samples lose anything, each much: one more that loses is reckoned with, as much as those seen
- * do (weighted by what they lose), or half where none was seen. Without any, the bound is then 2.6
- * times that over the samples, where the exact one of a Poisson distribution is 3.0. */
+/* Few samples have a loss, and each a large one. So the bound assumes one more sample with a loss:
+ * as large as that of the observed ones (weighted by it), or one half if there is none. Without
+ * losses the bound is then 2.6 over the samples; the exact bound of a Poisson distribution is
+ * 3.0. */
 double itg_expected_bound(const itg_expectation *e, uint64_t lost, uint64_t squares)
 {
     double sum = (double)lost / ITG_LOSS_ONE;

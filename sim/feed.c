@@ -1,11 +1,11 @@
-/* Data and inputs find each other by name. */
+/* Matches data to inputs by name. */
 #include "sim/feed.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- messages ---- */
 
-/* "image f32 [1,3,8,8], ids s64 [1,5]"; malloc'd. */
+/* Returns "image f32 [1,3,8,8], ids s64 [1,5]"; malloc'd. */
 static char *list_inputs(const itg_feed *feed)
 {
     itg_strbuf text = {0};
@@ -82,7 +82,7 @@ static bool is_default(const itg_preprocess *p)
            p->layout == ITG_SAMPLES_SAME;
 }
 
-/* Whether the names, separated by commas, hold this one. */
+/* Whether names, separated by commas, contain `wanted`. */
 static bool is_named(const char *names, const char *wanted)
 {
     size_t length = strlen(wanted);
@@ -95,7 +95,7 @@ static bool is_named(const char *names, const char *wanted)
 
 static itg_status spread_preprocess(itg_feed *feed, const itg_preprocess *p, itg_error *err)
 {
-    size_t found = 0; /* characters of p->inputs, and a comma more */
+    size_t found = 0; /* length of the found names with a comma each */
     for (int32_t i = 0; i < feed->count; i++) {
         itg_feed_input *input = &feed->inputs[i];
         const bool listed = is_named(p->inputs, input->name);

@@ -1,4 +1,4 @@
-/* Which samples fill which input of a network, and how they are preprocessed. */
+/* Assigns samples to the inputs of a network, and preprocesses them. */
 #ifndef ITG_FEED_H
 #define ITG_FEED_H
 #include "sim/backend.h"
@@ -15,9 +15,9 @@ typedef struct itg_feed {
 } itg_feed;
 
 /* Gives each input its part of the data by name; data of one array without a name belongs to the
- * only input. Checks parts and preprocessing as itg_preprocess_check does. Only shapes and dtypes
- * of the data are looked at, so that its elements may come later. ITG_MISMATCH: an input without
- * data, or data without an input. Nothing is to be freed on failure. */
+ * only input. Checks parts and preprocessing as itg_preprocess_check does. It reads only shapes and
+ * dtypes, so the elements may come later. ITG_MISMATCH: an input without data, or data without an
+ * input. Nothing is to be freed on failure. */
 itg_status itg_feed_init(const itg_input_list *list, const itg_dataset *data,
                          const itg_preprocess *p, itg_feed *out, itg_error *err);
 void itg_feed_deinit(itg_feed *feed);

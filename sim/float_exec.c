@@ -1,7 +1,7 @@
-/* Float execution of a prepared graph. What lives at the same time lies apart, in one piece of
- * memory; a value takes the place of an operand that dies where it is made, if the kernel may write
- * there. So a value is there to be read from its node to its last consumer, no longer: whoever
- * looks at all of them visits (sim.h). */
+/* Executes a prepared graph in floats. Values that live at the same time have separate places in
+ * one piece of memory. A value takes the place of an operand that is read for the last time, if the
+ * kernel permits. So a value exists only from its node to its last reader; use itg_float_exec_visit
+ * (sim.h) to see all values. */
 #include "base/placement.h"
 #include "kernels/f32_onednn.h"
 #include "kernels/float_ops.h"
@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* More is surely a mistake, or an attack: refused before allocating. */
+/* Larger sizes are mistakes or attacks, and refused before allocating. */
 #define MAX_BYTES ((int64_t)1 << 34)
 
 typedef struct exec_node {
@@ -21,18 +21,18 @@ typedef struct exec_node {
 struct itg_float_exec {
     itg_arena *arena;
     const itg_graph *graph;
-    unsigned char *memory; /* what the values share; allocated, not aligned */
+    unsigned char *memory; /* shared by the values; as allocated, not aligned */
     itg_tensor *values;    /* [graph->value_count] */
     exec_node *nodes;      /* [graph->node_count] */
-    itg_onednn *onednn;    /* NULL: reference kernels alone */
+    itg_onednn *onednn;    /* NULL: only reference kernels */
 };
 
-/* ---- where values lie ---- */
+/* ---- placement of values ---- */
 typedef struct planning {
     const itg_graph *graph;
-    itg_placed *items; /* [value_count]: of the value that gave its place, once compacted */
+    itg_placed *items; /* [value_count]: item of the value that gave its place, once compacted */
     int32_t *last;     /* [value_count]: the last node that reads it; node_count: an output */
-    itg_id *place;     /* [value_count]: the value whose place it takes; itself mostly */
+    itg_id *place;     /* [value_count]: the value whose place it takes, or itself */
     uint64_t *offset;  /* [value_count] */
 } planning;
 
@@ -68,7 +68,7 @@ static void find_last_uses(planning *p)
         p->last[g->outputs[i]] = g->node_count;
 }
 
-/* Kernels that read each element of operand i before they write the same element of the output. */
+/* Whether the kernel reads each element of operand i before it writes that of the output. */
 static bool may_overwrite(const itg_node *node, int32_t i)
 {
     switch (node->op) {
@@ -82,7 +82,7 @@ static bool may_overwrite(const itg_node *node, int32_t i)
     }
 }
 
-/* The operand whose place output 0 of node n takes, or ITG_NONE. */
+/* Returns the operand whose place output 0 of node n takes, or ITG_NONE. */
 static itg_id overwritten(const planning *p, itg_id n)
 {
     const itg_graph *g = p->graph;
@@ -116,7 +116,7 @@ static void add_item(planning *p, itg_id v, int32_t first)
                                .index = v};
 }
 
-/* Items of values that nothing makes stay empty. */
+/* Makes items. Those of values that nothing makes stay empty. */
 static void make_items(planning *p)
 {
     const itg_graph *g = p->graph;
@@ -174,10 +174,10 @@ static itg_status plan_memory(itg_float_exec *exec, itg_error *err)
         start++;
     for (itg_id v = 0; v < graph->value_count && status == ITG_OK; v++) {
         const itg_value *value = &graph->values[v];
-        exec->values[v] = (itg_tensor){
-            value->dtype, value->shape,
-            value->data ? (void *)(uintptr_t)value->data /* read only, by what kernels promise */
-                        : start + p.offset[p.place[v]]};
+        exec->values[v] =
+            (itg_tensor){value->dtype, value->shape,
+                         value->data ? (void *)(uintptr_t)value->data /* kernels only read it */
+                                     : start + p.offset[p.place[v]]};
     }
     free(p.items);
     free(p.last);

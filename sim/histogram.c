@@ -1,5 +1,5 @@
-/* One histogram invariant everywhere: exponent = exponent_of(max(|min|, |max|)), or NO_EXPONENT
- * while only zeros were seen. */
+/* Histograms. Invariant: exponent = exponent_of(max(|min|, |max|)), or NO_EXPONENT if only zeros
+ * were added. */
 #include "sim/histogram.h"
 #include "kernels/f32_measure.h"
 #include "kernels/math.h"
@@ -24,7 +24,7 @@ void itg_sums_of(const float *data, int64_t count, itg_sums *out)
         sums.sum_squares += wide * wide;
     }
     sums.count = count - sums.nan_count;
-    /* adding zero makes -0 a 0: which of the two came first must not show */
+    /* adding zero turns -0 into 0, so that the order of the two does not show */
     sums.min = sums.count ? sums.min + 0.0f : 0.0f;
     sums.max = sums.count ? sums.max + 0.0f : 0.0f;
     *out = sums;
@@ -36,7 +36,7 @@ void itg_histogram_init(itg_value_stats *stats)
     stats->exponent = NO_EXPONENT;
 }
 
-/* The smallest e with largest < 2^(11+e); largest > 0. */
+/* Returns the smallest e with largest < 2^(11+e); largest > 0. */
 static int32_t exponent_of(double largest)
 {
     int exponent = 0;
@@ -71,8 +71,8 @@ static void widen(itg_value_stats *stats, float min, float max)
     if (max > stats->max) stats->max = max;
 }
 
-/* Positions stay below 2^11 by the invariant; the product with a power of two is exact (floats
- * reach 2^-149, doubles 2^-1074). */
+/* By the invariant, positions are below 2^11. The product with a power of two is exact: floats
+ * reach 2^-149, doubles 2^-1074. */
 static double bins_per_unit(const itg_value_stats *stats)
 {
     return stats->exponent == NO_EXPONENT ? 0.0 : itg_ldexp(1.0, -stats->exponent);
@@ -168,8 +168,7 @@ void itg_sums_finish(itg_value_stats *stats, const itg_sums_fold *fold)
     const double n = (double)stats->count;
     stats->mean = fold->sum / n;
     stats->variance = fold->sum_squares / n - stats->mean * stats->mean;
-    if (!(stats->variance > 0))
-        stats->variance = 0; /* rounding may leave a little less than nothing */
+    if (!(stats->variance > 0)) stats->variance = 0; /* rounding may make it slightly negative */
     stats->average_min = fold->sum_min / (double)fold->samples;
     stats->average_max = fold->sum_max / (double)fold->samples;
 }

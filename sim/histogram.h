@@ -1,12 +1,12 @@
-/* Private to sim: building itg_value_stats. Counts are integers and bins align at zero, so adding
- * in any order and merging in any grouping gives the same histogram: its exponent is the smallest e
- * with max|x| < ITG_HISTOGRAM_BINS * 2^e. */
+/* Private to sim: builds itg_value_stats. Counts are integers and bins align at zero, so every
+ * order of adding and merging gives the same histogram: its exponent is the smallest e with max|x|
+ * < ITG_HISTOGRAM_BINS * 2^e. */
 #ifndef ITG_HISTOGRAM_H
 #define ITG_HISTOGRAM_H
 #include "sim/sim.h"
 
-/* What one sample (or one constant) adds to a value. NaN and infinities are counted in nan_count
- * and nowhere else. */
+/* The sums of one sample (or one constant) of a value. NaN and infinities count only in
+ * nan_count. */
 typedef struct itg_sums {
     int64_t count, nan_count; /* finite elements; the others */
     float min, max;           /* of finite elements; 0 where there are none */
@@ -14,18 +14,18 @@ typedef struct itg_sums {
 } itg_sums;
 void itg_sums_of(const float *data, int64_t count, itg_sums *out);
 
-/* Sets everything to "nothing seen". */
+/* Sets the statistics of no element. */
 void itg_histogram_init(itg_value_stats *stats);
-/* Counts the finite elements; sums must be those of data. Touches exponent, bins and zeros alone.
- */
+/* Counts the finite elements; sums must be those of data. It changes only exponent, bins and
+ * zeros. */
 void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
                        const itg_sums *sums);
-/* itg_sums_of and itg_histogram_add in one, with the same bits, quicker for large tensors. */
+/* Does itg_sums_of and itg_histogram_add in one pass, with the same bits, but faster. */
 void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t count,
                            itg_sums *sums);
 void itg_histogram_merge(itg_value_stats *into, const itg_value_stats *from);
 
-/* The scalar statistics: samples' sums added in sample order. */
+/* The scalar statistics: the sums of samples, added in sample order. */
 typedef struct itg_sums_fold {
     int64_t samples; /* with at least one finite element */
     double sum, sum_squares, sum_min, sum_max;

@@ -1,4 +1,4 @@
-/* What one sample counts for each metric that is a share of the samples. */
+/* The contribution of one sample to each metric that is a share of the samples. */
 #include "sim/hits.h"
 #include "sim/sim.h"
 
@@ -17,7 +17,7 @@ bool itg_model_is_classifier(const itg_model *model)
     return itg_has_classes(output->dtype, &output->shape);
 }
 
-/* do_it(type) for the C type of the dtype's elements. */
+/* Calls do_it(type) with the C type of the dtype's elements. */
 #define BY_DTYPE(dtype, do_it)                                                                     \
     switch (dtype) {                                                                               \
     case ITG_F32:                                                                                  \
@@ -64,7 +64,7 @@ int64_t itg_class_of(const itg_tensor *output)
     return best;
 }
 
-/* ---- one function a metric ---- */
+/* ---- one function per metric ---- */
 
 static int is_correct(const itg_sample *s)
 {
@@ -76,7 +76,7 @@ static int agrees(const itg_sample *s)
     return s->float_class ? s->class_id == *s->float_class : -1;
 }
 
-/* Whether fewer than 5 classes stand before the label: by value, ties by the lower index. */
+/* Whether fewer than 5 classes rank before the label: by value, then by lower index. */
 static int is_in_top5(const itg_sample *s)
 {
     int64_t count = 0, before = 0;

@@ -1,13 +1,13 @@
-/* Classes, and the metrics that are a share of the samples: what one sample counts. */
+/* Classes, and the metrics that are a share of the samples. */
 #ifndef ITG_HITS_H
 #define ITG_HITS_H
 #include "base/base.h"
 
-/* Whether a tensor is a list of classes: one axis alone is longer than 1, or it is an int64
+/* Whether a tensor is a list of classes: only one axis is longer than 1, or it is one int64
  * element, the class itself. */
 bool itg_has_classes(itg_dtype dtype, const itg_shape *shape);
-/* argmax over a flattened tensor, ties to the lowest index; an int64 tensor of one element is the
- * class itself. */
+/* Returns the argmax over a flattened tensor, the lowest index of equal ones; an int64 tensor of
+ * one element is the class itself. */
 int64_t itg_class_of(const itg_tensor *output);
 
 typedef struct itg_sample {
@@ -15,10 +15,10 @@ typedef struct itg_sample {
     int64_t class_id;                   /* itg_class_of(output); -1: none */
     const int64_t *label, *float_class; /* NULL: not given */
     const int64_t *binary;              /* 0 or 1, of one logit or probability; NULL: it is none */
-    double logit;                       /* less what parts the classes: above 0 is class 1 */
+    double logit;                       /* minus the threshold: class 1 if above 0 */
 } itg_sample;
-/* 1: the sample counts; 0: it does not; -1: the metric does not apply, to this sample or any. */
+/* Returns 1 if the sample counts, 0 if not, -1 if the metric does not apply. */
 typedef int (*itg_hit_fn)(const itg_sample *sample);
-/* By itg_metric; NULL: the metric is no share of the samples. */
+/* [itg_metric]; NULL: the metric is no share of the samples. */
 extern const itg_hit_fn itg_hit_of[ITG_METRIC_COUNT];
 #endif

@@ -1,5 +1,5 @@
-/* Each edge, float against simulated, over a data set (intaglio.h). One worker a share of the
- * samples; sums in sample order. */
+/* Compares each edge in floats and simulated, over a data set (intaglio.h). Samples are shared
+ * among workers; sums are added in sample order. */
 #include "sim/feed.h"
 #include "sim/evaluate.h"
 #include "sim/sim.h"
@@ -30,7 +30,7 @@ typedef struct inspect {
     const itg_dataset *data;
     itg_feed feed;
     worker *workers;
-    int64_t first;    /* sample that the block begins with */
+    int64_t first;    /* first sample of the block */
     edge_sums *block; /* [samples of a block][edges] */
 } inspect;
 
@@ -87,7 +87,7 @@ typedef struct comparing {
     edge_sums *sums; /* [edges] of the sample */
 } comparing;
 
-/* Every edge of a value, while the value is there. */
+/* Compares every edge of a value while the value exists. */
 static void compare(void *context, itg_id value, const itg_tensor *reference)
 {
     const comparing *c = context;
@@ -170,14 +170,14 @@ static itg_edge_report report_of(const itg_annotated *a, int32_t e, const edge_s
     return r;
 }
 
-/* No number (of values that are none) is worse than every number. */
+/* NaN ranks as worse than every number. */
 static int worst_first(const void *a, const void *b)
 {
     const itg_edge_report *x = a, *y = b;
     if (isnan(x->sqnr_db) != isnan(y->sqnr_db)) return isnan(x->sqnr_db) ? -1 : 1;
     if (isnan(x->sqnr_db)) return x->index - y->index;
     if (x->sqnr_db != y->sqnr_db) return x->sqnr_db < y->sqnr_db ? -1 : 1;
-    return x->index - y->index; /* never addresses */
+    return x->index - y->index; /* never depends on addresses */
 }
 
 #define BLOCK 32

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MOST_CLASSES 65536
-#define IGNORED 255               /* in maps of fewer classes */
+#define IGNORED 255               /* void label, if fewer classes */
 #define LEAST_PROBABILITY 0x1p-24 /* quantized probabilities may be 0 */
 
 enum { LABELLED, CHOSEN, BOTH, COUNTS };
@@ -40,7 +40,7 @@ static double label_at(const itg_measured *of, int64_t i)
 
 /* ---- what the labels are ---- */
 
-/* Labels of a sample; 0: there are none, or not as many for each. */
+/* Returns the labels per sample. 0: there are none, or their number differs between samples. */
 static int64_t labels_each(const itg_measured *of)
 {
     int64_t count = 0;
@@ -59,7 +59,7 @@ static bool are_binary(const itg_measured *of, int64_t each)
     return true;
 }
 
-/* Whether the output's axes but this one, without those of one element, are the labels'. */
+/* Whether the labels have the output's axes without this one; axes of one element do not count. */
 static bool is_class_axis(const itg_shape *output, const itg_shape *labels, int32_t axis)
 {
     int32_t at = 1;
@@ -75,7 +75,7 @@ static bool is_class_axis(const itg_shape *output, const itg_shape *labels, int3
     return at == labels->rank;
 }
 
-/* Of texts [1, T, V] the last axis, of maps [1, C, H, W] the first, where both would do. */
+/* If two axes match: the last of texts [1, T, V], the first of maps [1, C, H, W]. */
 static int32_t class_axis(const itg_shape *output, const itg_shape *labels)
 {
     int32_t last = output->rank - 1;
@@ -115,13 +115,13 @@ bool itg_labels_are_maps(const itg_measured *of)
     return m.positions > 1;
 }
 
-/* Classes that are counted: two of a logit; of classes themselves, as many as a map may have. */
+/* Returns the number of classes to count: two for a logit; for an output of classes, the most. */
 static int64_t kinds_of(const itg_measures *m)
 {
     return m->classes > 1 ? m->classes : m->classes == 1 ? 2 : MOST_CLASSES;
 }
 
-/* Padding and what nobody labelled. */
+/* Whether the label is padding or marks a position that nobody labelled. */
 static bool is_ignored(const itg_measures *m, double label)
 {
     bool is_void = label >= IGNORED && label <= IGNORED && m->classes > 0 && m->classes <= IGNORED;
@@ -151,7 +151,7 @@ static bool counts_classes(const itg_measured *of)
            is_asked(of, ITG_METRIC_MIOU);
 }
 
-/* Whether labels must be classes, or are somebody else's. */
+/* Whether a metric is asked for that needs classes as labels. */
 static bool judges_classes(const itg_measured *of)
 {
     return counts_classes(of) || is_asked(of, ITG_METRIC_BINARY_ACCURACY) ||
@@ -167,7 +167,7 @@ static itg_status allocate(void *out, int64_t count, size_t size, itg_error *err
     return ITG_OK;
 }
 
-/* What targets vary by, of each element of the output. */
+/* Sums the squared distances of the targets from their mean, for each element of the output. */
 static itg_status begin_targets(itg_measures *m, int64_t elements, itg_error *err)
 {
     itg_status status = allocate(&m->columns, elements, SQUARES * sizeof *m->columns, err);
@@ -230,7 +230,8 @@ static int64_t element_at(const itg_measures *m, int64_t position, int64_t c)
     return (position / m->inner * m->classes + c) * m->inner + position % m->inner;
 }
 
-/* argmax of codes, ties to the lowest class; a logit above 0, a probability above one half. */
+/* Returns the class of the largest code, the lowest of equal ones; of one class, whether the logit
+ * is above 0 or the probability above one half. */
 static int64_t chosen_at(const itg_measures *m, const itg_tensor *output, int64_t position)
 {
     int64_t best = 0;
@@ -246,7 +247,7 @@ static int64_t chosen_at(const itg_measures *m, const itg_tensor *output, int64_
     return best;
 }
 
-/* Classes that no label may have stand together as the last. */
+/* Counts one position. A chosen class that no label can have counts as the last kind. */
 static void count_position(itg_measures *m, int64_t label, int64_t chosen)
 {
     if (chosen < 0 || chosen >= m->kinds) chosen = m->kinds - 1;
@@ -262,7 +263,7 @@ static void add_score(itg_measures *m, double score, int64_t label)
     m->scored++;
 }
 
-/* -log of the label's probability: by logits, or by probabilities brought to a sum of 1. */
+/* Returns -log of the label's probability; probabilities are first scaled to a sum of 1. */
 static double loss_at(const itg_measures *m, const itg_tensor *output, int64_t position,
                       int64_t label)
 {
@@ -325,8 +326,8 @@ void itg_measures_add(itg_measures *m, int64_t sample, const itg_tensor *output,
 
 /* ---- values ---- */
 
-/* F1 is 2 both / (labelled + chosen), IoU is both / (labelled + chosen - both): means over the
- * classes that are labelled or chosen at all. */
+/* Means over the classes that occur as label or choice. F1 is 2 both / (labelled + chosen), IoU is
+ * both / (labelled + chosen - both). */
 static void finish_counts(const itg_measures *m, double *values)
 {
     double f1 = 0, iou = 0;
@@ -353,8 +354,8 @@ static int by_score(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The share of pairs of an anomaly and none in which the anomaly's score is the higher; equal ones
- * count half. Exact: in halves of a pair. */
+/* Returns the share of pairs (anomaly, no anomaly) in which the anomaly has the higher score; equal
+ * scores count half. It is exact because it counts halves of pairs. */
 static double area_under_roc(itg_measures *m)
 {
     uint64_t zeros = 0, ones = 0, halves = 0;
@@ -373,7 +374,7 @@ static double area_under_roc(itg_measures *m)
     return (double)halves / (2 * (double)zeros * (double)ones);
 }
 
-/* Elements whose targets never differ have no share that is explained. */
+/* Elements whose targets are all equal have no R2 and do not count. */
 static double mean_r2(const itg_measures *m)
 {
     int64_t count = elements_of(m->of.output), varying = 0;
@@ -402,7 +403,7 @@ void itg_measures_finish(itg_measures *m, double values[ITG_METRIC_COUNT])
 
 /* ---- the float network's outputs ---- */
 
-/* 1 of two vectors of zeros, 0 if one is. */
+/* Two zero vectors give 1; one zero vector gives 0. */
 static double cosine(const float *wanted, const itg_tensor *output, const itg_quantizer *q)
 {
     double products = 0, a = 0, b = 0;
@@ -416,7 +417,7 @@ static double cosine(const float *wanted, const itg_tensor *output, const itg_qu
     return fmax(-1, fmin(1, products / (itg_sqrt(a) * itg_sqrt(b))));
 }
 
-/* log of the probability of class c is its x - log_sum. */
+/* Returns s such that x - s is the log of a class's probability. */
 static double log_sum(const itg_measured *of, int64_t count, double (*at)(const void *, int64_t),
                       const void *context)
 {
@@ -450,7 +451,7 @@ static double log_probability(const itg_measured *of, double x, double sum)
     return (of->probabilities ? itg_log(fmax(x, LEAST_PROBABILITY)) : x) - sum;
 }
 
-/* Sum of p log(p / q), p the float network's; rounding may leave it just below 0. */
+/* Returns the sum of p log(p / q), with p of the float network. Rounding may make it negative. */
 static double divergence(const itg_measured *of, const float *wanted, const itg_tensor *output,
                          const itg_quantizer *quantizer)
 {

@@ -1,5 +1,6 @@
-/* .npy, versions 1.0 to 3.0 (numpy/lib/format.py). The header is a Python dict literal with exactly
- * the keys descr, fortran_order and shape; just that much of Python's grammar is read here. */
+/* Reads .npy headers, versions 1.0 to 3.0 (numpy/lib/format.py). The header is a Python dict
+ * literal with exactly the keys descr, fortran_order and shape; only that part of Python's grammar
+ * is read. */
 #include "sim/reader.h"
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static bool take_word(cursor *c, const char *word)
     return true;
 }
 
-/* 'text' or "text", without escapes. */
+/* Reads 'text' or "text", without escapes. */
 static bool take_string(cursor *c, char *out, size_t size)
 {
     skip_space(c);
@@ -60,12 +61,12 @@ static bool take_integer(cursor *c, int64_t *out)
         value = value * 10 + digit;
     }
     if (c->at == first) return false;
-    if (c->at < c->end && c->text[c->at] == 'L') c->at++; /* Python 2 wrote long integers so */
+    if (c->at < c->end && c->text[c->at] == 'L') c->at++; /* Python 2 wrote long integers with L */
     *out = value;
     return true;
 }
 
-/* (), (3,), (3, 4), (3, 4,) */
+/* Reads (), (3,), (3, 4) or (3, 4,). */
 static bool take_shape(cursor *c, itg_shape *shape)
 {
     shape->rank = 0;

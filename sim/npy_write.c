@@ -1,5 +1,5 @@
-/* Arrays written as .npy (format 1.0: numpy's own documentation, numpy.lib.format), and several as
- * an .npz, stored. */
+/* Writes arrays as .npy (format 1.0: numpy's own documentation, numpy.lib.format), and several
+ * arrays as an uncompressed .npz. */
 #include "sim/npy_write.h"
 #include <intaglio/intaglio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static const char *npy_type(itg_dtype dtype)
     }
 }
 
-/* Magic, version, header length, a Python dict padded with spaces to a multiple of 64. */
+/* Writes magic, version, header length, and a Python dict padded to a multiple of 64 bytes. */
 void itg_npy_write_header(itg_strbuf *out, itg_dtype dtype, const int64_t *dims, int32_t rank)
 {
     itg_strbuf dict = {0};
@@ -103,7 +103,7 @@ itg_status itg_tensors_write_npz(const char *const *names, const itg_tensor *ten
                                  const char *path, itg_error *err)
 {
     int why = 0;
-    itg_strbuf *bytes = calloc((size_t)count + 1, sizeof *bytes); /* read when the zip is closed */
+    itg_strbuf *bytes = calloc((size_t)count + 1, sizeof *bytes); /* zip_close reads them */
     zip_t *zip = bytes ? zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &why) : NULL;
     bool ok = zip != NULL;
     for (int32_t i = 0; i < count && ok; i++)

@@ -1,6 +1,6 @@
-/* .npz: a zip archive of .npy entries, stored or deflated. Sizes in the directory are claims: an
- * entry is refused where it says that it inflates further than deflate can, and read no further
- * than its array. */
+/* Reads .npz: a zip archive of .npy entries, stored or deflated. The sizes in the directory are not
+ * trusted: an entry is refused if it claims to inflate further than deflate can, and is read no
+ * further than its array. */
 #include "sim/reader.h"
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void close_archive(void *handle)
     free(a);
 }
 
-/* "x" for the entry "x.npy"; false: not an array. */
+/* Sets *length to that of "x" in the entry name "x.npy". False: the entry is no array. */
 static bool entry_array_name(const char *entry, size_t *length)
 {
     size_t n = strlen(entry);
@@ -131,7 +131,7 @@ static itg_status check_entry(zip_t *zip, zip_uint64_t index, const char *path, 
         return itg_fail(err, ITG_BAD_FILE,
                         "%s: entry '%s' claims more bytes than the file can hold", path, stat.name);
     reader->size = reader->max_size = (int64_t)stat.size;
-    reader->inflates = true; /* stored entries too: they have a checksum */
+    reader->inflates = true; /* stored entries too, because they have a checksum */
     return ITG_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Preprocessing: what the numbers mean, and whether data fits an input under them. */
+/* Preprocessing options: names, lists, and the check of data against an input. */
 #include "sim/preprocess.h"
 #include <inttypes.h>
 #include <math.h>
@@ -28,7 +28,7 @@ bool itg_sample_layout_from_name(const char *name, itg_sample_layout *out)
     return false;
 }
 
-/* A decimal or hex number without its blanks, finite. */
+/* Parses a finite decimal or hex number; blanks around it are ignored. */
 static bool parse_number(const char *text, size_t length, double *out)
 {
     char buffer[64];
@@ -118,7 +118,7 @@ static itg_status check_constants(const itg_preprocess *p, const itg_dataset *da
     return ITG_OK;
 }
 
-/* Only float32 is computed; everything else passes as it is. */
+/* Only float32 is computed; other dtypes pass unchanged. */
 static itg_status check_dtype(const itg_preprocess *p, const itg_tensor *input, itg_error *err)
 {
     if (input->dtype == ITG_F32 || (p->scale == 1.0f && p->mean_count == 0 && p->std_count == 0))
@@ -129,7 +129,7 @@ static itg_status check_dtype(const itg_preprocess *p, const itg_tensor *input, 
                     itg_dtype_name(input->dtype));
 }
 
-/* Shape of a sample as the model gets it, dimensions of 1 left out. */
+/* Returns the shape of a sample as the model gets it, without dimensions of 1. */
 static itg_shape sample_shape(const itg_shape *from, itg_sample_layout layout)
 {
     const bool to_front = layout == ITG_SAMPLES_NHWC, to_end = layout == ITG_SAMPLES_NCHW;
@@ -148,7 +148,7 @@ static int compare_dims(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The same dimensions in another order: a reshape would scramble the samples without a word. */
+/* Whether the dimensions differ only in order: a reshape would silently scramble samples. */
 static bool is_permuted(const itg_shape *a, const itg_shape *b)
 {
     itg_shape x = *a, y = *b;

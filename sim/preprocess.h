@@ -3,6 +3,6 @@
 #define ITG_PREPROCESS_H
 #include "sim/sim.h"
 
-/* Channels of data [samples, ...], wherever the layout has them; 1 where samples are scalars. */
+/* Returns the channels of data [samples, ...] by the layout; 1 if samples are scalars. */
 int64_t itg_preprocess_channels(const itg_preprocess *p, const itg_shape *data);
 #endif

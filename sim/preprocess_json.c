@@ -1,4 +1,4 @@
-/* Preprocessing in strategy files: float32 values as hex floats, so that they come back exactly. */
+/* Preprocessing in strategy files. float32 values are hex floats, which are read back exactly. */
 #include "base/json_take.h"
 #include "base/json_write.h"
 #include "sim/sim.h"
@@ -27,7 +27,7 @@ void itg_preprocess_write(const itg_preprocess *p, itg_strbuf *json)
     *json = w.text;
 }
 
-/* A number, or a hex float as a string. */
+/* Returns a number that is written as a number or as a hex float in a string. */
 static float float_of(itg_json_taker *t, const itg_json_value *v)
 {
     double value = 0;
@@ -63,7 +63,7 @@ static void read_bool(itg_json_taker *t, const itg_json_value *object, const cha
     if (v) *out = itg_json_bool_of(t, v);
 }
 
-/* Older files say "nhwc": true where the model, not the samples, is NHWC. */
+/* Older files have "nhwc": true if the model, not the samples, is NHWC. */
 static void read_layout(itg_json_taker *t, const itg_json_value *object, itg_sample_layout *out)
 {
     const itg_json_value *v = itg_json_find(object, "layout");

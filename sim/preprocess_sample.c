@@ -1,14 +1,14 @@
-/* A sample as a graph input takes it. float32: (x*scale - mean)/std, every operation rounded on its
- * own; mean and std are indexed by the channel as the model sees it, after bgr. Integers pass
- * through int64, so that no bit is lost. */
+/* Preprocesses a sample for a graph input. float32: (x*scale - mean)/std, each operation rounded;
+ * mean and std are indexed by the channel as the model sees it, after bgr. Integers pass through
+ * int64, so that no bit is lost. */
 #include "sim/preprocess.h"
 #include "kernels/int_ops.h"
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
-/* One channel of a sample: `count` elements from element `from` of the data on, `step` apart, and
- * where they go. */
+/* One channel of a sample: `count` elements of the data, `step` apart, beginning at `from`; and
+ * where they are written. */
 typedef struct channel {
     int64_t index; /* as the model sees it */
     int64_t count, from, step, to, to_step;
@@ -33,7 +33,7 @@ static channel channel_of(const itg_preprocess *p, const itg_shape *shape, int64
 
 /* ---- errors ---- */
 
-/* "images.npy: sample 3, element [0,4,7]" of element `at` of the data. */
+/* Writes the place of the data's element `at`: "images.npy: sample 3, element [0,4,7]". */
 static const char *place_of(const itg_dataset *data, int64_t at, char *text, size_t size)
 {
     char position[128];
@@ -126,7 +126,7 @@ static void read_floats(const itg_dataset *data, const channel *c, float *out)
 #undef READ
 }
 
-/* In place; the operations stand apart so that each is rounded. */
+/* Works in place. The operations are separate statements so that each is rounded. */
 static void normalize(const itg_preprocess *p, const channel *c, float *x)
 {
     const float mean = p->mean_count > 1 ? p->mean[c->index] : p->mean[0];

@@ -1,5 +1,5 @@
-/* Streams and array payloads. Memory grows with the bytes that arrive, never with what a header
- * claims. */
+/* Streams and the elements of arrays. Memory grows with the bytes that are read, never by the sizes
+ * in a header. */
 #include "sim/reader.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { DRAIN_BYTES = 1 << 14 };
 
-/* Reads until out is full or the stream ends; -1: damaged. */
+/* Reads until out is full or the stream ends. Returns the bytes read; -1: damaged. */
 static int64_t read_some(itg_reader *reader, void *out, size_t bytes)
 {
     size_t done = 0;
@@ -53,7 +53,7 @@ static bool multiply(int64_t a, int64_t b, int64_t *out)
     return true;
 }
 
-/* Bytes that the header declares, and of one sample. */
+/* Computes the bytes of one sample and of the whole array by the header. */
 static itg_status declared_bytes(const itg_reader *reader, const itg_array_header *h,
                                  int64_t *sample, int64_t *total, itg_error *err)
 {
@@ -94,7 +94,7 @@ static itg_status check_size(const itg_reader *reader, const itg_array_header *h
     return ITG_OK;
 }
 
-/* Exactly `bytes` elements' bytes into new memory, which doubles as they come. */
+/* Reads exactly `bytes` bytes into new memory, which doubles while bytes come. */
 static itg_status read_growing(itg_reader *reader, int64_t bytes, void **out, itg_error *err)
 {
     int64_t capacity = 0, used = 0;
@@ -121,8 +121,8 @@ static itg_status read_growing(itg_reader *reader, int64_t bytes, void **out, it
     return ITG_OK;
 }
 
-/* Compressed streams are read to their end, so that length and checksum are checked whatever the
- * limit was. */
+/* Reads a compressed stream to its end, so that length and checksum are checked whatever the limit
+ * is. */
 static itg_status drain(itg_reader *reader, int64_t bytes, itg_error *err)
 {
     unsigned char buffer[DRAIN_BYTES];

@@ -16,22 +16,22 @@ typedef struct itg_reader {
     void *handle;
     int64_t (*read)(void *handle, void *out, size_t bytes); /* delivered; 0: end; -1: damaged */
     void (*close)(void *handle);                            /* NULL: nothing to close */
-    int64_t size;     /* total bytes; -1: known only at the end */
-    int64_t max_size; /* it cannot deliver more than this */
-    bool inflates;    /* compressed: the end and checksum show only when reached */
-    unsigned char head[ITG_READER_HEAD]; /* first bytes, looked at before and delivered first */
+    int64_t size;                        /* total bytes; -1: known only at the end */
+    int64_t max_size;                    /* a bound of the bytes that it can deliver */
+    bool inflates;                       /* compressed: end and checksum are checked when reached */
+    unsigned char head[ITG_READER_HEAD]; /* first bytes: peeked, delivered first */
     size_t head_count, head_used;
 } itg_reader;
 
-/* The first bytes into head, for telling formats apart. */
+/* Reads the first bytes into head, from which formats are recognized. */
 itg_status itg_reader_peek(itg_reader *reader, itg_error *err);
-/* All of it or ITG_BAD_FILE ("ends within its <what>"). */
+/* Reads exactly `bytes` bytes, else ITG_BAD_FILE ("ends within its <what>"). */
 itg_status itg_reader_exact(itg_reader *reader, void *out, size_t bytes, const char *what,
                             itg_error *err);
 
 typedef struct itg_array_header {
     itg_dtype dtype;
-    itg_shape shape; /* rank 0: refused by itg_reader_array */
+    itg_shape shape; /* rank 0: refused by itg_array_begin */
     bool big_endian;
     int64_t bytes; /* of the header itself */
 } itg_array_header;
@@ -45,30 +45,30 @@ typedef struct itg_array {
 /* Checks every size; keeps the first `limit` samples (0: all). */
 itg_status itg_array_begin(const itg_reader *reader, const itg_array_header *header, int64_t limit,
                            itg_array *out, itg_error *err);
-/* The next `count` samples, in the host's byte order. */
+/* Reads the next `count` samples, in the host's byte order. */
 itg_status itg_array_samples(itg_reader *reader, const itg_array *array, int64_t count, void *out,
                              itg_error *err);
-/* All samples, into new memory that grows as they come. */
+/* Reads all samples into new memory, which grows while they come. */
 itg_status itg_array_all(itg_reader *reader, const itg_array *array, void **out, itg_error *err);
-/* Behind the last sample: checks that the stream ends where the array does. */
+/* After the last sample, checks that the stream ends where the array does. */
 itg_status itg_array_end(itg_reader *reader, const itg_array *array, itg_error *err);
 
-/* npy.c, idx.c: header of a stream whose head was peeked. */
+/* npy.c, idx.c: read the header of a stream whose head was peeked. */
 bool itg_npy_is(const itg_reader *reader);
 itg_status itg_npy_header(itg_reader *reader, itg_array_header *out, itg_error *err);
 bool itg_idx_is(const itg_reader *reader);
 itg_status itg_idx_header(itg_reader *reader, itg_array_header *out, itg_error *err);
-/* npz.c: takes fd over, fills the reader. entry NULL: the archive's only array. */
+/* npz.c: takes ownership of fd and sets up the reader. entry NULL: the archive's only array. */
 itg_status itg_npz_open(int fd, const char *entry, int64_t file_size, itg_reader *reader,
                         itg_error *err);
-/* csv.c: parses the file reader->name, fills the reader and its header: rows of numbers, shape
- * [rows, columns]; s64 where all are written as integers, else f32. columns: the name of one;
- * "-NAME": all others; NULL: all. Columns of a file without names are numbered from 1. */
+/* csv.c: parses the file reader->name and sets up the reader and its header: rows of numbers, shape
+ * [rows, columns]; s64 if all are written as integers, else f32. columns: the name of one; "-NAME":
+ * all others; NULL: all. Columns of a file without names are numbered from 1. */
 bool itg_csv_is(const char *path); /* by its name */
 itg_status itg_csv_open(const char *columns, itg_reader *reader, itg_array_header *out,
                         itg_error *err);
 
-/* The hash of a dataset, sample by sample. */
+/* Computes the hash of a dataset, sample by sample. */
 void itg_dataset_hash_begin(itg_sha256 *hash, itg_dtype dtype, const itg_shape *shape);
 void itg_dataset_hash_add(itg_sha256 *hash, itg_dtype dtype, const void *data, int64_t elements);
 
@@ -76,7 +76,7 @@ void itg_dataset_hash_add(itg_sha256 *hash, itg_dtype dtype, const void *data, i
 itg_status itg_check_sample_counts(const itg_dataset *part, const char *input,
                                    const itg_dataset *first, itg_error *err);
 
-/* sources.c: what the text names that says where data is (itg_data_open). */
+/* sources.c: the parts of a text that says where data is (itg_data_open). */
 typedef struct itg_data_source {
     char *input;        /* NULL: data of the only input */
     char *path;         /* for messages */
@@ -88,13 +88,13 @@ typedef struct itg_data_sources {
 } itg_data_sources;
 itg_status itg_data_sources_read(const char *text, itg_data_sources *out, itg_error *err);
 void itg_data_sources_deinit(itg_data_sources *sources);
-/* The names of the arrays of an .npz, malloc'd, each too. *count 0: no archive that can be read, or
- * more than ITG_MAX_ARRAYS. */
+/* Returns the names of the arrays of an .npz; the list and each name are malloc'd. *count 0: no
+ * readable archive, or more than ITG_MAX_ARRAYS. */
 #define ITG_MAX_ARRAYS 256
 itg_status itg_npz_names(const char *path, char ***names, int32_t *count, itg_error *err);
 char *itg_copy_text(const char *text); /* malloc'd */
 
-/* stream.c: what an open stream holds. */
+/* stream.c: the state of an open stream. */
 struct itg_data_stream {
     char *path, *file; /* for messages; the file alone */
     char *input;       /* NULL: the only one */
@@ -104,6 +104,6 @@ struct itg_data_stream {
     itg_array array;
     int64_t next; /* sample */
     itg_sha256 sha256;
-    unsigned char hash[32]; /* behind the last sample */
+    unsigned char hash[32]; /* set after the last sample */
 };
 #endif

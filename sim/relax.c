@@ -1,15 +1,15 @@
-/* relax.h. Codes of a site without rounding are 2^k times finer; the sum of a node is then finer by
- * the powers of two of its operands, and everything that reads the sum is scaled by them. */
+/* Builds relaxed graphs (relax.h). Codes of a site without rounding are 2^k times finer; the sum of
+ * a node is then finer by the powers of two of its operands, and all that reads it is scaled. */
 #include "sim/relax.h"
 #include "sim/annotate.h"
 #include "kernels/math.h"
 #include <math.h>
 #include <string.h>
 
-#define FINE_BITS 20 /* of codes without rounding: sums of many stay exact in a double */
+#define FINE_BITS 20 /* bits of codes without rounding: large sums stay exact in a double */
 #define WIDEST (INT64_C(1) << 30) /* code */
-#define RATIO_BITS 40             /* of a multiplier that stands for a real ratio */
-#define FINE_SHIFT 20             /* of operands of a sum whose roundings are taken away */
+#define RATIO_BITS 40             /* bits of a multiplier for a real ratio */
+#define FINE_SHIFT 20             /* left shift of the operands of a sum without rounding */
 #define LARGEST_BIAS 0x1p60
 
 typedef struct relaxing {
@@ -38,7 +38,7 @@ static int32_t bits_of(const itg_quantizer *q)
     return bits;
 }
 
-/* How many codes from 0 on hold twice what is expected. */
+/* Returns the number of codes from 0 on that cover twice the expected magnitude. */
 static int64_t codes_for(double reach, float scale)
 {
     double codes = 2 * reach / (double)scale + 1;
@@ -106,7 +106,7 @@ static itg_status relax_encoding(relaxing *x, itg_id v, int32_t index)
     return status == ITG_OK && x->from->graph->values[v].data ? take_codes(x, v, encoding) : status;
 }
 
-/* Sites whose values are passed on hold what the largest of them holds. */
+/* Widens sites whose values pass codes on to the largest range among them. */
 static void share_ranges(relaxing *x, itg_quantizer *widest)
 {
     const itg_graph *g = x->from->graph;
@@ -165,7 +165,7 @@ static float scale_at(const itg_annotated *a, itg_id n, int32_t slot, int64_t c)
     return q->scale[q->scale_count == 1 ? 0 : c];
 }
 
-/* Operators whose two operands are rescaled before they are added. */
+/* Whether the node rescales its two operands before it adds them. */
 static bool adds_rescaled(const itg_annotated *a, itg_id n)
 {
     itg_op op = a->graph->nodes[n].op;
@@ -180,7 +180,7 @@ bool itg_relax_is_arithmetic(const itg_annotated *a, itg_id n)
            (form == ITG_FORM_RESCALE && itg_op_is(a->graph->nodes[n].op, ITG_IS_CLAMP));
 }
 
-/* 2^k by which the node's sum is finer than in the program. */
+/* Returns k if the node's sum is 2^k times finer than in the program. */
 static int32_t finer_sum(const relaxing *x, itg_id n)
 {
     itg_form form = x->from->nodes[n].form;
@@ -198,7 +198,7 @@ static void set_shift(itg_requant_stage *stage, int32_t shift)
     stage->shift = shift > 62 ? 62 : shift;
 }
 
-/* What requantizes a sum that is 2^by finer. */
+/* Adjusts the requantization to a sum that is 2^by times finer. */
 static void shift_requant(itg_requant *r, int32_t by)
 {
     if (by == 0) return;
@@ -212,7 +212,7 @@ static void shift_requant(itg_requant *r, int32_t by)
     set_shift(last, last->shift + by);
 }
 
-/* A real ratio, rounded as r rounds last. */
+/* Returns the requantization by a real ratio, with the last rounding of r. */
 static itg_requant exact_requant(double ratio, const itg_requant *r)
 {
     int exponent = 0;
@@ -227,7 +227,7 @@ static itg_requant exact_requant(double ratio, const itg_requant *r)
     return exact;
 }
 
-/* What a sum of 1 is worth in channel c. */
+/* Returns the real value of a sum of 1 in channel c. */
 static double sum_unit(const relaxing *x, itg_id n, int64_t c)
 {
     const itg_node_note *note = &x->a->nodes[n];
@@ -263,7 +263,7 @@ static int32_t split_shift(const itg_sum_split *split, int64_t c)
     return split->part_count > 0 ? (int32_t)split->shift[split->shift_count == 1 ? 0 : c] : 0;
 }
 
-/* The strategy's bias or, where the weights are the model's, the model's. */
+/* Returns the strategy's bias; for weights without rounding, and if it has none, the model's. */
 static const float *real_bias(const relaxing *x, itg_id n)
 {
     const itg_graph *g = x->from->graph;
@@ -299,7 +299,7 @@ static itg_status relax_bias(relaxing *x, itg_id n, int32_t finer)
     return ITG_OK;
 }
 
-/* by: 2^by finer are the node's sums. split: the program's. */
+/* Adjusts an encoding to sums that are 2^by times finer. split: how the program splits them. */
 static itg_status relax_output(relaxing *x, itg_id n, itg_encoding *encoding, int32_t finer_output,
                                int32_t by, const itg_sum_split *split)
 {
@@ -341,8 +341,7 @@ static itg_status relax_outputs(relaxing *x, itg_id n, int32_t by, const itg_sum
     return status;
 }
 
-/* Whatever the relaxed codes are, epsilon is at their scale; 0: they leave the integers of the
- * form. */
+/* Sets epsilon at the scale of the relaxed codes. 0: they exceed the integers of the form. */
 static void relax_epsilon(relaxing *x, itg_id n)
 {
     itg_node_note *note = &x->a->nodes[n];
@@ -371,7 +370,7 @@ static itg_status relax_node(relaxing *x, itg_id n)
     return status == ITG_OK ? relax_outputs(x, n, by, &split) : status;
 }
 
-/* ---- the whole ---- */
+/* ---- all nodes ---- */
 
 static itg_status relax_all(relaxing *x)
 {

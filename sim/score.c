@@ -1,4 +1,4 @@
-/* Scores: what is known of a strategy, by metric (intaglio.h). */
+/* Scores: the values of a strategy's metrics (intaglio.h). */
 #include "kernels/math.h"
 #include "sim/errors.h"
 #include "sim/evaluate.h"
@@ -34,7 +34,7 @@ bool itg_score_knows(const itg_score *score, itg_metric metric)
 
 /* ---- costs ---- */
 
-/* Elements-weighted mean of the bits of weight edges; 0 without weights. */
+/* Returns the mean of the bits of weights, weighted by elements; 0 without weights. */
 static double average_weight_bits(const itg_annotated *a)
 {
     double bits = 0, elements = 0;

@@ -1,4 +1,4 @@
-/* sim: data in, statistics, strategies, the annotated graph and its execution by definition. */
+/* Reads data, collects statistics, makes strategies and annotated graphs, and executes them. */
 #ifndef ITG_SIM_H
 #define ITG_SIM_H
 #include "base/json.h"
@@ -14,47 +14,47 @@ typedef struct itg_dataset {
                                the container; of the first of several arrays: of all
                                (itg_dataset_hash_all) */
     char *path;
-    char *input;             /* the input that it is for; NULL: the only one */
+    char *input;             /* the input that it feeds; NULL: the only one */
     itg_dataset *next_input; /* with as many samples; NULL: no more. Owned */
-    const int64_t *numbers;  /* [samples]: their places in the file, for messages; NULL: first on */
+    const int64_t *numbers;  /* [samples]: places in the file, for messages; NULL: from first on */
     int64_t first;
 } itg_dataset;
-/* The place in its file of a sample. */
+/* Returns the place of a sample in its file. */
 int64_t itg_dataset_number(const itg_dataset *data, int64_t sample);
-/* itg_data_open, itg_data_close, itg_data_from_memory, itg_data_join: intaglio.h. Files are known
- * by content, not by name. Allow-listed dtypes (b1 u1 i1 u2 i2 u4 i4 i8 f4 f8, either byte order),
- * C order, size present = size declared, inflation capped. */
-/* Makes first->hash, which is that of its array, the hash of several arrays: SHA-256 of their names
- * (each with its 0) and hashes, in the order of the names. Of one array nothing changes. */
+/* itg_data_open, itg_data_close, itg_data_from_memory, itg_data_join: intaglio.h. Files are
+ * recognized by content, not by name. Allowed are the dtypes b1 u1 i1 u2 i2 u4 i4 i8 f4 f8 in
+ * either byte order, in C order; the declared size must be there, and inflation is limited. */
+/* Changes first->hash from that of its array to that of several arrays: SHA-256 of their names
+ * (each with its 0) and hashes, in the order of the names. For one array nothing changes. */
 void itg_dataset_hash_all(itg_dataset *first);
-/* A new dataset of the listed samples; NULL: of the first ones. */
+/* Makes a dataset of the listed samples; NULL: of the first ones. */
 itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, int64_t count,
                               itg_dataset **out, itg_error *err);
-/* Element i of the whole as an integer; false: it is none, or one beyond 2^53 in a float. */
+/* Reads element i of all data as an integer. False: it is no integer, or a float beyond 2^53. */
 bool itg_dataset_integer(const itg_dataset *data, int64_t i, int64_t *out);
-/* ITG_MISMATCH: more labels than samples, or fewer. */
+/* ITG_MISMATCH: the number of labels is not that of samples. */
 itg_status itg_labels_check(const itg_dataset *labels, int64_t samples, itg_error *err);
-/* Labels as integers [samples]; any integer (or integral float) array of shape [N] or [N,1]. Caller
- * frees. */
+/* Returns labels as integers [samples], from an array of integers (or integral floats) of shape [N]
+ * or [N,1]. Caller frees. */
 itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *count,
                               itg_error *err);
 
-/* ---- data in order, a part at a time (stream.c): memory for the part alone ---- */
+/* ---- data in order, a part at a time (stream.c) ---- */
 /* itg_data_stream_open, _close, _samples: intaglio.h; the same files as itg_data_open. */
-/* dtype, shape, path, input of the stream's first array; no data, no hash. Borrows texts. */
+/* Describes the stream's first array: dtype, shape, path, input; no data or hash. Borrows texts. */
 itg_dataset itg_data_stream_about(const itg_data_stream *stream);
-/* The next `count` samples of its first array, at most as many as are left. Behind the last one the
- * end of the file is checked, and the array's hash is known (the one of itg_dataset). */
+/* Reads the next `count` samples of the first array, at most the rest. After the last one it checks
+ * the end of the file and knows the array's hash (as itg_dataset has it). */
 itg_status itg_data_stream_read(itg_data_stream *stream, int64_t count, void *out, itg_error *err);
 
 /* ---- preprocessing (preprocess.c) ---- */
-/* Checks that data fits an input (dtype, shape [1, ...]) under p, before anything runs. */
+/* Checks that data fits an input (dtype, shape [1, ...]) under p. */
 itg_status itg_preprocess_check(const itg_preprocess *p, const itg_dataset *data,
                                 const itg_tensor *input, itg_error *err);
-/* One sample into input->data, after the check. float32: (x*scale - mean)/std, each operation
- * rounded; mean and std by the channel that the model sees, after bgr. Other dtypes: the element
- * itself. ITG_BAD_FILE names sample and position of an element that is NaN or infinite, or that the
- * input's dtype does not hold. */
+/* Writes one sample into input->data, after the check. float32: (x*scale - mean)/std, each
+ * operation rounded; mean and std by the channel that the model sees, after bgr. Other dtypes: the
+ * element itself. ITG_BAD_FILE names sample and position of an element that is NaN or infinite, or
+ * that the input's dtype cannot hold. */
 itg_status itg_preprocess_sample(const itg_preprocess *p, const itg_dataset *data, int64_t sample,
                                  const itg_tensor *input, itg_error *err);
 void itg_preprocess_write(const itg_preprocess *p, itg_strbuf *json);
@@ -62,19 +62,19 @@ itg_status itg_preprocess_read(const itg_json *json, const itg_json_value *v, it
                                itg_error *err);
 
 /* ---- float execution (float_exec.c) ---- */
-/* Runs a prepared graph on one sample; one instance a worker. Values share memory: each lasts until
- * its last consumer has run, and the outputs until the next run. ITG_UNSUPPORTED: kernels that this
- * build does not have. */
+/* Runs a prepared graph on one sample; one instance per worker. Values share memory: each lasts
+ * until its last consumer has run, outputs until the next run. ITG_UNSUPPORTED: this build lacks
+ * the kernels. */
 typedef struct itg_float_exec itg_float_exec;
 itg_status itg_float_exec_create(const itg_graph *graph, itg_float_kernels kernels,
                                  itg_float_exec **out, itg_error *err);
 void itg_float_exec_destroy(itg_float_exec *exec);
 int32_t itg_float_exec_input_count(const itg_float_exec *exec);
-/* Buffer to fill before every run, [elements] of the input's dtype; the run may overwrite it. */
+/* Returns the buffer to fill before every run, [elements] of the input; a run may overwrite it. */
 void *itg_float_exec_input(itg_float_exec *exec, int32_t index);
 itg_status itg_float_exec_run(itg_float_exec *exec, itg_error *err);
-/* A run that shows every value that is no constant: the inputs, then what each node makes, as soon
- * as it is made. tensor lasts during the call only. */
+/* Runs and shows every value but constants: the inputs, then the outputs of each node as soon as
+ * they are computed. tensor lasts during the call only. */
 typedef void (*itg_float_visit)(void *context, itg_id value, const itg_tensor *tensor);
 itg_status itg_float_exec_visit(itg_float_exec *exec, itg_float_visit visit, void *context,
                                 itg_error *err);
@@ -117,31 +117,31 @@ itg_status itg_calibrate_from(const itg_graph *graph, const itg_calibration_sour
 /* itg_calibrate_model: intaglio.h */
 
 /* ---- thresholds (threshold.c, threshold_*.c) ---- */
-/* What an estimate is for: bits, symmetric or not, power-of-two scales. */
+/* The quantizer that an estimate is for. */
 typedef struct itg_threshold_target {
     int32_t bits;
     bool symmetric, is_signed, power_of_two;
 } itg_threshold_target;
-/* [lo, hi], lo <= 0 <= hi, from statistics. A constant zero gives [0,0]. Exact double arithmetic,
- * no libm. lo < 0 only where there are negative values, hi > 0 only where there are positive ones,
- * whatever the target. MSE, KL with power_of_two: the range of the grid itself, which may reach
- * past the data. ITG_FAILURE where no element was finite; the caller names the value. */
+/* Estimates [lo, hi], lo <= 0 <= hi, from statistics in exact double arithmetic, without libm. A
+ * constant zero gives [0,0]. lo < 0 only if there are negative values, hi > 0 only if there are
+ * positive ones, whatever the target. MSE, KL with power_of_two: the range of the grid itself,
+ * which may exceed the data. ITG_FAILURE if no element was finite; the caller names the value. */
 itg_status itg_threshold_estimate(itg_threshold_method method, const itg_value_stats *stats,
                                   const itg_threshold_target *target, double *lo, double *hi,
                                   itg_error *err);
-/* Of a constant (weights): elements of one channel (or all): `count` in all, in runs of `inner`
- * whose starts are stride_outer apart. ITG_BAD_FILE where one is not finite. MAX and MSE look at
- * the elements themselves, the others at statistics of them. */
+/* Estimates the range of a constant (weights) for one channel or all: `count` elements in runs of
+ * `inner` whose starts are stride_outer apart. ITG_BAD_FILE if one is not finite. MAX and MSE use
+ * the elements themselves, the others their statistics. */
 itg_status itg_threshold_constant(itg_threshold_method method, const float *data, int64_t count,
                                   int64_t stride_outer, int64_t inner,
                                   const itg_threshold_target *target, double *lo, double *hi,
                                   itg_error *err);
 #define ITG_THRESHOLD_DEFAULT ITG_THRESHOLD_MSE
 
-/* ---- strategy (strategy.c, strategy_json.c) ---- */
-/* One point: bits and threshold of every edge. Edge order as in annotated.h. */
+/* ---- strategy (strategy.c, strategy_*.c) ---- */
+/* Bits and threshold of every edge. Edge order as in annotated.h. */
 typedef struct itg_edge_choice {
-    int32_t bits; /* 0: float, fused: nothing to say */
+    int32_t bits; /* 0: float or fused, without threshold */
     itg_threshold_method method;
     double lo, hi;         /* resolved threshold of activation edges */
     int32_t channel_count; /* weight edges: 1, or one per output channel; else 0 */
@@ -169,59 +169,58 @@ itg_status itg_strategy_create(const itg_graph *g, itg_strategy **out, itg_error
 itg_status itg_strategy_clone(const itg_strategy *s, itg_strategy **out, itg_error *err);
 void itg_strategy_destroy(itg_strategy *s);
 /* Copies codes [count], one for each element of the weight that the edge reads, into the strategy;
- * NULL: the nearest again. They go with the scales that itg_annotate gives the edge, which do not
- * depend on them. ITG_BAD_ARGUMENT: a code that edges[edge].bits do not hold. */
+ * NULL: the nearest codes again. They apply to the scales that itg_annotate gives the edge, which
+ * do not depend on them. ITG_BAD_ARGUMENT: a code exceeds edges[edge].bits. */
 itg_status itg_strategy_set_codes(itg_strategy *s, int32_t edge, const int32_t *codes,
                                   int64_t count, itg_error *err);
-/* What the strategy says of an edge becomes a copy of choice. */
+/* Replaces the choice of an edge by a copy of choice. */
 itg_status itg_strategy_set_edge(itg_strategy *s, int32_t edge, const itg_edge_choice *choice,
                                  itg_error *err);
 /* Replaces the bias of the node that the weight edge belongs to by a copy of bias [count], one for
  * each output channel; NULL: the model's again. */
 itg_status itg_strategy_set_bias(itg_strategy *s, int32_t edge, const float *bias, int32_t count,
                                  itg_error *err);
-/* Resolved thresholds are pure functions of (edge, bits, method); a cache keeps them for the many
- * strategies of a search. Thread-safe. */
+/* A cache of resolved thresholds, which are pure functions of (edge, bits, method). Thread-safe. */
 typedef struct itg_threshold_cache itg_threshold_cache;
 itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw,
                                       const itg_choice_space *space, const itg_stats *stats,
                                       itg_threshold_cache **out,
                                       itg_error *err); /* borrows all arguments */
 void itg_threshold_cache_destroy(itg_threshold_cache *cache);
-/* From bits and threshold methods per choice group ([space->group_count] each); edges into graph
- * outputs always use MAX. The result owns everything it points to. */
+/* Resolves bits and threshold methods per choice group ([space->group_count] each); edges into
+ * graph outputs always use MAX. The result owns everything it points to. */
 itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group_bits,
                                 const itg_threshold_method *group_methods, itg_strategy **out,
                                 itg_error *err);
-/* The same method for all weights, and for everything else. */
+/* Sets one method for all weights, and one for everything else. */
 void itg_uniform_methods(const itg_choice_space *space, itg_threshold_method weight_method,
                          itg_threshold_method activation_method,
                          itg_threshold_method *group_methods);
-/* Bits per group for uniform widths: the allowed width nearest below (else above). */
+/* Sets the bits per group for uniform widths: the nearest allowed width below, else above. */
 void itg_uniform_bits(const itg_choice_space *space, int32_t weight_bits, int32_t activation_bits,
                       int32_t *group_bits);
-/* Uniform widths and methods; widths as itg_uniform_strategy takes them. */
+/* Makes a strategy of uniform widths and methods; widths as itg_uniform_strategy takes them. */
 itg_status itg_strategy_uniform(const itg_graph *g, const itg_hardware *hw, const itg_stats *stats,
                                 const itg_uniform_options *options, itg_strategy **out,
                                 itg_error *err);
 
 /* ---- annotate (annotate.c, annotate_*.c) ---- */
-/* Pure: the same inputs give the same annotated graph. Graph and hw must outlive it. */
+/* The same inputs give the same annotated graph. Graph and hw must outlive it. */
 itg_status itg_annotate(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s,
                         itg_annotated **out, itg_error *err);
-/* The contents of the graph's constants, for annotating many strategies; cache is borrowed. */
+/* Prepares the graph's constants for annotating many strategies; cache is borrowed. */
 itg_status itg_constants_create(const itg_graph *g, itg_cache *cache, itg_constants *out,
                                 itg_error *err);
 void itg_constants_deinit(itg_constants *constants);
-/* The same graph, sooner: codes that the cache has are not computed again. NULL: the annotated
- * graph has a cache of its own. */
+/* As itg_annotate, but takes codes that the cache has from there. NULL: the annotated graph has a
+ * cache of its own. */
 itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s,
                              const itg_constants *constants, itg_annotated **out, itg_error *err);
-/* The same again where the strategy has other bits, thresholds, codes or bias for the constant
- * weights of one node, which is quantized; all else of the strategy is as it was. Costs what the
- * node does, not what the graph does. *other_way: the hardware runs the node in another way with
- * them, which its neighbours may notice: nothing was changed, and the whole must be annotated.
- * After a failure nothing may be read but through another such call that succeeds. */
+/* Annotates again after a change of bits, thresholds, codes or bias for the constant weights of one
+ * quantized node; the rest of the strategy must be the same. The time depends on the node, not on
+ * the graph. *other_way: the hardware now runs the node in another way, which may affect its
+ * neighbours; then nothing was changed, and the whole graph must be annotated. After a failure,
+ * only another such call that succeeds makes the graph readable again. */
 itg_status itg_annotate_weights(itg_annotated *a, const itg_strategy *s, itg_id node,
                                 bool *other_way, itg_error *err);
 
@@ -232,12 +231,12 @@ void itg_sim_destroy(itg_sim *sim);
 int32_t itg_sim_input_count(const itg_sim *sim);
 void *itg_sim_input(itg_sim *sim, int32_t index); /* [elements] of the input's dtype */
 itg_status itg_sim_run(itg_sim *sim, itg_error *err);
-/* A graph output in its storage dtype (integer codes, or float32), valid until the next run;
- * quantizer NULL if float. */
+/* Returns a graph output in its storage dtype (integer codes, or float32), valid until the next
+ * run; quantizer NULL if float. */
 itg_tensor itg_sim_output(const itg_sim *sim, int32_t index, const itg_quantizer **q);
-/* What an edge carried, dequantized to float32 into values [elements of the value] (FUSED and
- * indices: false); and what happened there: codes clipped by the quantizer's range, accumulators of
- * the producer that overflowed. */
+/* Dequantizes the elements of an edge to float32 into values [elements of the value], and counts
+ * codes clipped by the quantizer's range and overflows of the producer's accumulators. False for
+ * fused edges and indices. */
 typedef struct itg_edge_events {
     int64_t elements, saturated, overflowed;
 } itg_edge_events;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Flat index into an operand that broadcasts to `out`. */
+/* Returns the index into an operand that broadcasts to `out`. */
 static int64_t broadcast_index(const itg_shape *out, const itg_shape *operand, int64_t flat)
 {
     int64_t index = 0, step = 1;
@@ -26,8 +26,8 @@ typedef struct binary {
     int sign, first; /* first: of the float32 forms */
 } binary;
 
-/* Number of the operand that comes first in the fused sums: the second one where the first alone
- * does not vary along the innermost axis of the output. */
+/* Returns the operand that comes first in the fused sums: the second if only the first is constant
+ * along the innermost axis of the output. */
 static int first_operand(const binary *b)
 {
     for (int32_t d = 1; d <= b->out->rank; d++) {
@@ -53,7 +53,7 @@ static binary operands(const itg_sim *s, itg_id n)
     return b;
 }
 
-/* q and q - zero point of operand i at output element k */
+/* Returns the code of operand i at output element k; `centred` subtracts the zero point. */
 static int64_t code(const binary *b, int i, int64_t k)
 {
     return (int64_t)b->codes[i][broadcast_index(b->out, b->shape[i], k)];
@@ -73,7 +73,7 @@ static int64_t native_result(const itg_node_note *note, const binary *b, int64_t
            b->sign * itg_requant_apply(&note->operand[1], y * unit);
 }
 
-/* The operation on the dequantized operands. */
+/* Computes the operation on the dequantized operands. */
 static float f32_result(const itg_node *node, const binary *b, int64_t e)
 {
     float x = (float)centred(b, 0, e) * b->q[0]->scale[0],
@@ -82,7 +82,7 @@ static float f32_result(const itg_node *node, const binary *b, int64_t e)
     return node->op == ITG_OP_SUB ? x - y : x + y;
 }
 
-/* Constants of one encoding; those of the operator alone are used. */
+/* Constants of one encoding. Only those of the node's operator are used. */
 typedef struct f32_constants {
     itg_f32_add add;
     itg_f32_mul mul;
@@ -97,7 +97,7 @@ static f32_constants derive_f32(const binary *b, const itg_quantizer *q)
         itg_f32_mul_derive(b->q[0]->scale[0], b->q[1]->scale[0], q->scale[0], q->zero_point)};
 }
 
-/* Code of element e before it is clamped. */
+/* Returns the code of element e before the clamp. */
 static int64_t f32_code(const itg_node *node, const binary *b, const f32_constants *k,
                         const itg_quantizer *q, int64_t e)
 {
@@ -168,7 +168,7 @@ static float function_of(const itg_node *node, const itg_quantizer *q, int64_t c
                                  (double)itg_dequantize_f32(code, q->scale[0], q->zero_point));
 }
 
-/* f of every input element, as float32: through a table where that is shorter. */
+/* Computes f of every input element as float32, through a table if that takes fewer calls. */
 static float *function_values(const itg_node *node, const itg_quantizer *q, const double *x,
                               int64_t n)
 {
@@ -182,7 +182,7 @@ static float *function_values(const itg_node *node, const itg_quantizer *q, cons
     return y;
 }
 
-/* The code of a real number, and whether it had to be clamped. */
+/* Returns the code of a real number; sets *clamped if it was clamped. */
 static int64_t code_of(float real, const itg_quantizer *q, bool *clamped)
 {
     int64_t wide = itg_quantize_f32(real, q->scale[0], q->zero_point, INT32_MIN, INT32_MAX);
@@ -190,7 +190,7 @@ static int64_t code_of(float real, const itg_quantizer *q, bool *clamped)
     return itg_clamp(wide, q->qmin, q->qmax);
 }
 
-/* Between the codes of f at the multiples of 2^shift beside x. */
+/* Interpolates between the codes of f at the multiples of 2^shift on both sides of x. */
 static int64_t interpolated(const itg_node *node, const itg_quantizer *q, const itg_quantizer *to,
                             int64_t x, int32_t shift, bool *clamped)
 {

@@ -1,13 +1,13 @@
-/* Conv, Gemm, MatMul by definition. acc = bias + sum (x - zx) * w in exact integers: in doubles
- * while a bound proves every partial sum below 2^53, else in 64-bit integers; one addition at a
- * time where a saturating accumulator may overflow. */
+/* Conv, Gemm, MatMul by definition. acc = bias + sum (x - zx) * w in exact integers: in doubles if
+ * a bound proves every partial sum below 2^53, else in 64-bit integers; one addition at a time if a
+ * saturating accumulator may overflow. */
 #include "sim/simulate.h"
 #include <string.h>
 
 #define EXACT_DOUBLE 9007199254740992.0 /* 2^53 */
 #define TILE 128                        /* output positions at a time */
 
-/* Every case as one product: out[k][p] = bias[k] + sum_d w[k][d] * x[d][p]. */
+/* All operators as one product: out[k][p] = bias[k] + sum_d w[k][d] * x[d][p]. */
 typedef struct product {
     const itg_node_note *note;
     const double *w; /* row k at w + k * w_row, element d at d * w_step */
@@ -41,11 +41,11 @@ static int64_t add_saturating(int64_t a, int64_t b, int64_t lo, int64_t hi)
     return a + b;
 }
 
-/* x: [depth][TILE]. Columns of one tile, `n` of them, starting at position `first`. */
+/* Computes `n` columns of one tile, from position `first` on. x: [depth][TILE]. */
 static void tile_double(itg_sim *s, const product *p, const double *x, int64_t first, int64_t n)
 {
     double sum[TILE];
-    int64_t lanes = (n + 7) & ~(int64_t)7; /* a multiple of 8 vectorizes; TILE is one */
+    int64_t lanes = (n + 7) & ~(int64_t)7; /* a multiple of 8, as TILE is, vectorizes */
     for (int64_t k = 0; k < p->rows; k++) {
         const double *w = p->w + k * p->w_row;
         double start = (double)bias_of(p, k);
@@ -84,7 +84,7 @@ static void tile_integer(itg_sim *s, const product *p, const double *x, int64_t 
     }
 }
 
-/* The terms [from, to) of one channel. Exact: parts have at most ITG_HW_MAX_SPLIT_BITS. */
+/* Sums the terms [from, to) of a channel, exactly: parts have at most ITG_HW_MAX_SPLIT_BITS. */
 static void tile_part(const product *p, const double *w, const double *x, int64_t from, int64_t to,
                       double sum[TILE], int64_t lanes)
 {
@@ -98,7 +98,7 @@ static void tile_part(const product *p, const double *w, const double *x, int64_
     }
 }
 
-/* Sums in parts. */
+/* Computes a tile whose sums are split into parts. */
 static void tile_split(const product *p, const double *x, int64_t first, int64_t n)
 {
     const itg_sum_split *split = &p->note->split;
@@ -108,7 +108,7 @@ static void tile_split(const product *p, const double *x, int64_t first, int64_t
         int32_t shift = (int32_t)split->shift[split->shift_count == 1 ? 0 : p->first_channel + k];
         bool exact = shift == 0 && p->exact_double;
         int64_t joined[TILE], from = 0;
-        double sum[TILE], whole[TILE] = {0}; /* whole: of parts that nothing is shifted out of */
+        double sum[TILE], whole[TILE] = {0}; /* whole: sum of the parts that are not shifted */
         for (int64_t i = 0; i < n; i++)
             joined[i] = itg_round_shift_product(bias_of(p, k), 1, shift, split->rounding);
         for (int32_t part = 0; part < split->part_count; from = split->end[part++]) {
@@ -133,7 +133,7 @@ static void run_tile(itg_sim *s, const product *p, const double *x, int64_t firs
         tile_integer(s, p, x, first, n);
 }
 
-/* Chooses the arithmetic from a bound of every partial sum. */
+/* Chooses the arithmetic by a bound of every partial sum. */
 static void choose_arithmetic(product *p, double x_largest, double w_largest, int64_t bias_count)
 {
     double bound = (double)p->depth * x_largest * w_largest;
@@ -157,7 +157,7 @@ typedef struct window {
     double zero;
 } window;
 
-/* Column d of the tile: channel, kernel row and kernel column ascending; padding is 0. */
+/* Gathers column d of the tile: channel, kernel row and kernel column ascending; padding is 0. */
 static void gather_columns(const window *w, int64_t depth, int64_t first, int64_t n,
                            double *columns)
 {
@@ -176,7 +176,7 @@ static void gather_columns(const window *w, int64_t depth, int64_t first, int64_
     }
 }
 
-/* One group of one image: codes from x on, sums from acc on. */
+/* Computes one group of one image, with codes at x and sums at acc. */
 static void run_group(itg_sim *s, itg_id n, int64_t g, const double *x, int64_t *acc)
 {
     const itg_node *node = &s->a->graph->nodes[n];
@@ -217,7 +217,7 @@ static void run_group(itg_sim *s, itg_id n, int64_t g, const double *x, int64_t 
     }
 }
 
-/* Several images may lie in one tensor; the groups of each lie one behind the other. */
+/* Runs all images of the tensor; the groups of an image are adjacent. */
 static void run_conv(itg_sim *s, itg_id n)
 {
     const itg_node *node = &s->a->graph->nodes[n];
@@ -234,7 +234,7 @@ static void run_conv(itg_sim *s, itg_id n)
 
 /* ---- matrices ---- */
 
-/* One [M,K] x [K,N] product; rows of `p` are the N columns, positions the M rows. */
+/* Computes one [M,K] x [K,N] product; rows of `p` are the N columns, positions the M rows. */
 static void run_matrix(itg_sim *s, product *p, const double *a, double a_zero)
 {
     for (int64_t first = 0; first < p->positions; first += TILE) {
@@ -246,7 +246,7 @@ static void run_matrix(itg_sim *s, product *p, const double *a, double a_zero)
     }
 }
 
-/* A single row: a dot product for each column, summed in lanes (exact, so the order is free). */
+/* Computes a dot product for each column of a single row, in lanes (exact, so in any order). */
 static void run_vector(itg_sim *s, const product *p, const double *a, double a_zero)
 {
     for (int64_t d = 0; d < p->depth; d++)
@@ -267,7 +267,7 @@ static void run_vector(itg_sim *s, const product *p, const double *a, double a_z
     }
 }
 
-/* Offset of batch b's matrix in an operand whose leading dims broadcast against the output's. */
+/* Returns the offset of batch b's matrix in an operand whose leading dims broadcast. */
 static int64_t matrix_offset(const itg_shape *out, const itg_shape *operand, int64_t b)
 {
     int64_t offset = 0, step = 1;

@@ -1,19 +1,19 @@
-/* Softmax and LayerNormalization in integers by definition (docs/arithmetic.md 3.4, 3.5). A relaxed
- * graph (relax.h) may have codes that leave the definition's integers; it is then computed in
- * doubles. */
+/* Softmax and LayerNormalization in integers by definition (docs/arithmetic.md 3.4, 3.5). The codes
+ * of a relaxed graph (relax.h) may exceed the integers of the definition; then doubles compute
+ * it. */
 #include "kernels/math.h"
 #include "sim/annotate.h"
 #include "sim/simulate.h"
 
 #define PROBABILITY_BITS 30
 
-/* 2^bits * exp(-scale * d), as an integer. */
+/* Returns 2^bits * exp(-scale * d), rounded. */
 static int64_t exponential(double scale, int64_t d, int32_t bits)
 {
     return (int64_t)itg_round_half_even(itg_ldexp(itg_exp(-(scale * (double)d)), bits));
 }
 
-/* The factors are those of the upper and of the lower eight bits of d. */
+/* Multiplies the factors of the upper and of the lower eight bits of d. */
 static int64_t term(double scale, int64_t d, int32_t bits)
 {
     return itg_round_shift_product(exponential(scale, d & 255, bits),
@@ -49,8 +49,8 @@ void sim_softmax(itg_sim *s, itg_id node)
     sim_epilogue(s, node, 1, NULL);
 }
 
-/* Shift by which v comes into [2^60, 2^62); v >= 1. */
-static int32_t room(int64_t v)
+/* Returns t such that v * 4^t lies in [2^60, 2^62); v >= 1. */
+static int32_t scaling_shift(int64_t v)
 {
     int32_t t = 0;
     while (v < INT64_C(1) << 60) {
@@ -70,7 +70,7 @@ static void layer_norm_row(const itg_node_note *note, const double *x, int64_t z
         squares += v * v;
     }
     const int64_t deviation = n * squares - sum * sum + note->epsilon;
-    const int32_t t = room(deviation);
+    const int32_t t = scaling_shift(deviation);
     const int64_t root = itg_floor_sqrt(deviation * (INT64_C(1) << 2 * t));
     for (int64_t i = 0; i < n; i++) {
         const int64_t distance = n * ((int64_t)x[i] - zero) - sum;

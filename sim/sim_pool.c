@@ -1,4 +1,4 @@
-/* Pools, means and ArgMax by definition. Results go to s->acc (and window counts to s->count). */
+/* Pools, means and ArgMax by definition. Results are in s->acc, window counts in s->count. */
 #include "sim/simulate.h"
 
 typedef struct pool {
@@ -23,7 +23,7 @@ static pool make_pool(const itg_sim *s, itg_id n, itg_attrs *whole)
               &s->a->nodes[n]};
     if (node->op == ITG_OP_GLOBAL_AVERAGE_POOL || node->op == ITG_OP_GLOBAL_MAX_POOL) {
         for (int32_t d = 3; d < in->rank - 1; d++)
-            p.height *= in->dims[d]; /* any number of spatial dimensions is one plane */
+            p.height *= in->dims[d]; /* all spatial dimensions but the last count as height */
         *whole = (itg_attrs){.kernel = {p.height, p.width}, .stride = {1, 1}, .dilation = {1, 1}};
         p.at = whole;
         p.out_height = p.out_width = 1;
@@ -34,11 +34,11 @@ static pool make_pool(const itg_sim *s, itg_id n, itg_attrs *whole)
 typedef struct window_sum {
     int64_t sum, largest;
     int64_t inside, padded; /* elements inside the input; inside the padded input */
-    bool clipped;           /* a saturating accumulator was left on the way */
+    bool clipped;           /* a saturating accumulator overflowed */
 } window_sum;
 
-/* One addition to a sum that a saturating accumulator keeps within its width. Sums of at most
- * ITG_MAX_ELEMENTS codes of 33 bits fit 64. */
+/* Adds a term and saturates if the accumulator does. Sums of at most ITG_MAX_ELEMENTS codes of 33
+ * bits fit 64. */
 static int64_t add_term(const itg_node_note *note, int64_t sum, int64_t term, bool *clipped)
 {
     sum += term;
@@ -90,7 +90,7 @@ static void store_mean(itg_sim *s, itg_id n, int64_t i, int64_t sum, int64_t cou
     s->overflowed += clipped;
 }
 
-/* ReduceMean over any axes: each output element sums the inputs that map to it. */
+/* Computes ReduceMean over any axes: each output element sums the inputs that map to it. */
 static void reduce_mean(itg_sim *s, itg_id n, int64_t zero)
 {
     const itg_node *node = &s->a->graph->nodes[n];
@@ -100,7 +100,7 @@ static void reduce_mean(itg_sim *s, itg_id n, int64_t zero)
             results = s->values[node->outputs[0]].elements;
     bool reduced[ITG_MAX_RANK] = {false};
     int64_t *sums = s->acc;
-    int32_t *clipped = s->count; /* until a result's count takes its place */
+    int32_t *clipped = s->count; /* store_mean overwrites them */
     for (int32_t i = 0; i < node->attrs.axes_count; i++)
         reduced[node->attrs.axes[i]] = true;
     for (int32_t d = 0; node->attrs.axes_count == 0 && d < in->rank; d++)
@@ -127,7 +127,7 @@ static void reduce_mean(itg_sim *s, itg_id n, int64_t zero)
 void sim_mean(itg_sim *s, itg_id n)
 {
     const itg_node *node = &s->a->graph->nodes[n];
-    /* The keep form averages raw codes; the others sum distances from the zero point. */
+    /* The keep form averages raw codes; the others average distances from the zero point. */
     int64_t zero =
         s->a->nodes[n].form == ITG_FORM_KEEP ? 0 : sim_input_encoding(s, n, 0)->q.zero_point;
     if (node->op == ITG_OP_REDUCE_MEAN) {
@@ -144,16 +144,15 @@ void sim_mean(itg_sim *s, itg_id n)
                 window_sum w = window_at(&p, c, y, x, zero);
                 int64_t count = p.at->count_include_pad ? w.padded : w.inside;
                 if (count < 1) count = 1;
-                /* Padding is the real 0: the zero point among raw codes, nothing among distances.
-                 */
+                /* Padding is the real 0: the zero point among codes, 0 among distances. */
                 store_mean(s, n, i, w.sum + (count - w.inside) * padding, count, w.clipped);
             }
         }
     }
 }
 
-/* The mean of one window: terms dequantized, added in row-major order and divided, all in float32.
- */
+/* Returns the mean of one window: terms dequantized, added in row-major order and divided, in
+ * float32. */
 static float window_mean_f32(const pool *p, const itg_quantizer *q, int64_t c, int64_t oy,
                              int64_t ox)
 {

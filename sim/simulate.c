@@ -1,4 +1,4 @@
-/* Execution of the annotated graph by definition: one instance, one sample at a time. */
+/* Executes the annotated graph by definition. An instance runs one sample at a time. */
 #include "sim/simulate.h"
 #include "kernels/float_ops.h"
 #include <stdlib.h>
@@ -29,7 +29,7 @@ int64_t sim_fit(itg_sim *s, const itg_node_note *note, int64_t sum)
 
 /* ---- buffers ---- */
 
-/* Whether a value's elements exist as floats (or indices) in their own right. */
+/* Whether the value itself is held, as floats or indices. */
 static bool has_native(const itg_annotated *a, itg_id v)
 {
     const itg_value *value = &a->graph->values[v];
@@ -66,7 +66,7 @@ static itg_status allocate_value(itg_sim *s, itg_id v, itg_error *err)
     return ok ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for value '%s'", value->name);
 }
 
-/* Native floats into every integer encoding: graph inputs, outputs of float nodes. */
+/* Quantizes a value's floats into its integer encodings: graph inputs, outputs of float nodes. */
 static void quantize_native(itg_sim *s, itg_id v)
 {
     const itg_value *value = &s->a->graph->values[v];
@@ -86,7 +86,7 @@ static void quantize_native(itg_sim *s, itg_id v)
     }
 }
 
-/* A constant's codes, as the annotated graph has them. */
+/* Loads the codes of a constant from the annotated graph. */
 static void load_codes(itg_sim *s, itg_id v)
 {
     const itg_value_note *note = &s->a->values[v];
@@ -178,7 +178,7 @@ static itg_id activation_of(const itg_sim *s, itg_id node)
     return itg_op_is(op, ITG_IS_CLAMP) ? node : s->a->nodes[node].activation;
 }
 
-/* A code outside the quantizer's range that the activation would not have clipped anyway. */
+/* Whether the code is out of the quantizer's range and the activation would not clip it. */
 bool sim_saturates(const itg_sim *s, itg_id activation, const itg_encoding *encoding, int64_t wide)
 {
     const itg_quantizer *q = &encoding->q;
@@ -247,7 +247,7 @@ static itg_status run_float(itg_sim *s, itg_id n, itg_error *err)
     return status;
 }
 
-/* A keep node's outputs have exactly one integer encoding each: annotate sees to it. */
+/* Returns the codes of a KEEP node's output. annotate gives it exactly one integer encoding. */
 static double *kept_codes(itg_sim *s, itg_id v)
 {
     const itg_value_note *note = &s->a->values[v];
@@ -257,7 +257,7 @@ static double *kept_codes(itg_sim *s, itg_id v)
     return s->values[v].buffers[i].codes;
 }
 
-/* Float encodings of values whose codes pass unchanged. */
+/* Fills the float encodings of a value whose codes pass unchanged. */
 static void dequantize_kept(itg_sim *s, itg_id v, const itg_quantizer *q, const double *codes)
 {
     const itg_value_note *note = &s->a->values[v];
@@ -420,8 +420,8 @@ itg_tensor itg_sim_output(const itg_sim *sim, int32_t index, const itg_quantizer
     return out;
 }
 
-/* Whether a real number lies beyond the quantizer's range, whatever its code is. */
-static bool leaves(const itg_quantizer *q, float scale, float x)
+/* Whether a real number lies outside the quantizer's range. */
+static bool is_outside(const itg_quantizer *q, float scale, float x)
 {
     int64_t wide = itg_quantize_f32(x, scale, q->zero_point, INT32_MIN, INT32_MAX);
     return wide < q->qmin || wide > q->qmax;
@@ -450,7 +450,7 @@ bool itg_sim_edge(const itg_sim *sim, int32_t index, float *values, itg_edge_eve
         float scale = q->scale[q->scale_count == 1 ? 0 : (k / inner) % q->scale_count];
         values[k] = itg_dequantize_f32((int64_t)b->codes[k], scale, q->zero_point);
         if (encoding->constant)
-            events->saturated += leaves(q, scale, ((const float *)value->native)[k]);
+            events->saturated += is_outside(q, scale, ((const float *)value->native)[k]);
     }
     return true;
 }

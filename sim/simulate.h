@@ -1,6 +1,6 @@
-/* Private to simulate.c and sim_*.c. Codes are integers held in doubles, exact below 2^53; where a
- * bound does not prove that, 64-bit integers. Straightforward operator code of its own: agreement
- * with the executor is a test, not shared code. */
+/* Private to simulate.c and sim_*.c. Codes are integers held in doubles, exact below 2^53; if a
+ * bound does not prove that, in 64-bit integers. The simulator has simple operator code of its own,
+ * so that agreement with the executor is a test. */
 #ifndef ITG_SIMULATE_H
 #define ITG_SIMULATE_H
 #include "kernels/requant.h"
@@ -34,14 +34,14 @@ struct itg_sim {
 const itg_encoding *sim_input_encoding(const itg_sim *s, itg_id node, int32_t slot);
 const double *sim_input_codes(const itg_sim *s, itg_id node, int32_t slot);
 const itg_shape *sim_shape(const itg_sim *s, itg_id value);
-/* Epilogue of a node over s->acc: every encoding of its out_value. channel = (i / stride) %
+/* Computes every encoding of a node's out_value from s->acc. channel = (i / stride) %
  * requant_count; or, with counts, counts[i] - 1. */
 void sim_epilogue(itg_sim *s, itg_id node, int64_t stride, const int32_t *counts);
 /* Whether the quantizer's range, not the activation (ITG_NONE: none), clips this code. */
 bool sim_saturates(const itg_sim *s, itg_id activation, const itg_encoding *encoding, int64_t wide);
-/* A float encoding's value after the activation (ITG_NONE: none). */
+/* Returns a float encoding's value after the activation (ITG_NONE: none). */
 float sim_activate(const itg_sim *s, itg_id activation, float v);
-/* An exact sum fitted to the node's accumulator; counts overflows. */
+/* Fits an exact sum to the node's accumulator; counts overflows. */
 int64_t sim_fit(itg_sim *s, const itg_node_note *note, int64_t sum);
 
 size_t sim_mac_scratch(const itg_annotated *a, itg_id node); /* doubles */

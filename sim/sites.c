@@ -1,4 +1,4 @@
-/* Which encodings share a quantizer (relax.h). */
+/* Finds the encodings that share a quantizer (relax.h). */
 #include "sim/relax.h"
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void join(int32_t *parent, int32_t a, int32_t b)
     parent[a > b ? a : b] = a < b ? a : b;
 }
 
-/* The encodings that an edge of the node reads, with `other`; -1: none yet. */
+/* Joins the encodings that the node reads with `other` (-1: none). Returns the last of them. */
 static int32_t join_inputs(const itg_sites *s, const itg_annotated *a, itg_id n, int32_t other)
 {
     for (int32_t e = a->edge_of_node[n]; e < a->edge_of_node[n + 1]; e++) {
@@ -50,7 +50,7 @@ static void join_tied(const itg_sites *s, const itg_annotated *a)
     }
 }
 
-/* Roots become numbers, in the order of the encodings. */
+/* Replaces roots by numbers, in the order of the encodings. */
 static itg_status number_sites(itg_sites *s, const itg_annotated *a, itg_error *err)
 {
     int32_t encodings = s->first[a->graph->value_count];

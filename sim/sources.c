@@ -1,5 +1,5 @@
-/* Where data is, as a text says it: FILE, FILE:ARRAY, or INPUT=FILE[:ARRAY],... A text that is the
- * name of a file is that file, whatever characters it has. */
+/* Parses the text that says where data is: FILE, FILE:ARRAY, or INPUT=FILE[:ARRAY],... A text that
+ * names an existing file is that file, whatever characters it has. */
 #include "sim/reader.h"
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +42,8 @@ static itg_status add(itg_data_sources *sources, const char *input, const char *
                : itg_fail(err, ITG_NO_MEMORY, "%s: no memory", path);
 }
 
-/* Cuts FILE:ARRAY at the first colon behind the name of a file (none: at the last one), since names
- * of arrays may have colons. Returns the array. */
+/* Cuts FILE:ARRAY at the first colon after the name of a file, else at the last colon, because
+ * names of arrays may have colons. Returns the array. */
 static char *cut_array(char *text)
 {
     char *cut = strrchr(text, ':');
@@ -56,7 +56,7 @@ static char *cut_array(char *text)
     return cut + 1;
 }
 
-/* FILE or, where there is no such file, FILE:ARRAY. */
+/* Adds FILE or, if there is no such file, FILE:ARRAY. */
 static itg_status add_file(itg_data_sources *sources, const char *input, const char *path,
                            itg_error *err)
 {
@@ -85,7 +85,7 @@ static itg_status add_array(itg_data_sources *sources, const char *path, const c
     return ITG_OK;
 }
 
-/* One source for each array of an .npz with several; else none. */
+/* Adds one source for each array of an .npz with several arrays, else nothing. */
 static itg_status add_archive(itg_data_sources *sources, const char *path, itg_error *err)
 {
     char **names = NULL;
@@ -99,7 +99,7 @@ static itg_status add_archive(itg_data_sources *sources, const char *path, itg_e
     return status;
 }
 
-/* text: INPUT=FILE,..., which is cut into its parts. */
+/* Adds the sources of INPUT=FILE,... The text is cut into its parts. */
 static itg_status add_list(itg_data_sources *sources, char *text, itg_error *err)
 {
     itg_status status = ITG_OK;

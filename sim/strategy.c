@@ -1,4 +1,4 @@
-/* Strategies: made from bits per choice group, with thresholds resolved against statistics and
+/* Makes strategies from bits per choice group, and resolves their thresholds from statistics and
  * weights. */
 #include "kernels/math.h"
 #include "sim/threshold.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the value ---- */
+/* ---- strategies ---- */
 
 static int32_t edge_count_of(const itg_graph *g)
 {
@@ -164,8 +164,8 @@ typedef struct entry {
     double channel[];
 } entry;
 
-/* Slots [edge][per channel][bits][method], filled once by whoever comes first; a loser throws its
- * equal entry away. */
+/* Slots [edge][per channel][bits][method]. The first thread that computes an entry fills its slot;
+ * others discard their equal entries. */
 struct itg_threshold_cache {
     const itg_graph *g;
     const itg_hardware *hw;
@@ -223,7 +223,7 @@ itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw
     return ITG_OK;
 }
 
-/* The dtype that an edge will take at these bits: the first that all who touch its group allow. */
+/* Returns the dtype that an edge will take at these bits: the first that its group allows. */
 static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_t e, int32_t bits,
                                         bool negative)
 {
@@ -232,8 +232,9 @@ static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_
     return dtype < 0 ? NULL : &cache->hw->dtypes[dtype];
 }
 
-/* The range of the file's own grid of that width, so that the file's codes come out again. The
- * lowest code of a symmetric grid has no counterpart and does not count. axis: of the channels. */
+/* Sets the range of the grid that the file states for the weight, so that its codes result again;
+ * false: none of that width. The lowest code of a symmetric grid has no counterpart and does not
+ * count. axis: of the channels. */
 static bool stated_weight(const itg_value *w, const itg_threshold_target *target, int32_t axis,
                           int64_t channel, double *lo, double *hi)
 {
@@ -312,14 +313,14 @@ static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_r
     return status;
 }
 
-/* Whether the spec that annotate will take for a weight's node has a scale a channel: widths of
+/* Whether annotate will choose a spec with a scale per channel for a weight's node. The widths of
  * weight and activation decide it. */
 static bool is_per_channel(const itg_threshold_cache *cache, int32_t e, const int32_t *group_bits)
 {
     const itg_choice_space *space = cache->space;
     const itg_edge_ref *edges = space->edges;
     int32_t x = e > 0 && edges[e - 1].node == edges[e].node ? space->edge_group[e - 1]
-                                                            : -1; /* slot 0 stands before slot 1 */
+                                                            : -1; /* slot 0 precedes slot 1 */
     int32_t x_bits = x < 0 ? 0 : group_bits[x];
     const itg_hw_spec *spec =
         itg_hardware_match(cache->hw, cache->g->nodes[edges[e].node].op, &x_bits, x >= 0,
@@ -414,7 +415,7 @@ itg_status itg_strategy_uniform(const itg_graph *g, const itg_hardware *hw, cons
     itg_status status = itg_choice_space_create(hw, g, &widths, &space, NULL);
     if (status == ITG_NO_MEMORY)
         return itg_fail(err, status, "no memory for the widths of %s", g->name);
-    if (status != ITG_OK) { /* no such width everywhere: the nearest */
+    if (status != ITG_OK) { /* not every edge has this width: choose the nearest */
         widths.activation = (itg_bits_range){0, 0};
         status = itg_choice_space_create(hw, g, &widths, &space, err);
     }

@@ -1,6 +1,6 @@
-/* The file beside a strategy file that holds its weight codes: those of each edge that has some, in
- * the order of edges, each edge's from a whole byte on. Its name is its SHA-256, so that saving a
- * strategy again leaves what an older file beside it refers to. */
+/* The file beside a strategy file that holds its weight codes, in the order of edges; the codes of
+ * each edge begin at a whole byte. The file's name is its SHA-256, so that saving a strategy again
+ * does not change a file that an older strategy file refers to. */
 #include "base/packed.h"
 #include "sim/strategy_file.h"
 #include <stdlib.h>

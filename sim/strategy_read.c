@@ -1,4 +1,4 @@
-/* Strategy files, read: every member is checked against the graph before anything is kept. */
+/* Reads strategy files. Every member is checked against the graph before anything is kept. */
 #include "base/user_metric.h"
 #include "sim/strategy_file.h"
 #include <math.h>
@@ -9,7 +9,7 @@ typedef struct reader {
     itg_json_taker t;
     const itg_graph *g;
     itg_strategy *s;
-    const itg_buffer *codes; /* of weights; NULL: in their file */
+    const itg_buffer *codes; /* of weights; NULL: read their file */
 } reader;
 
 void itg_strategy_close(itg_strategy_file *file)
@@ -42,7 +42,7 @@ static double read_hex(reader *r, const itg_json_value *v)
 {
     const char *text = itg_json_text_of(&r->t, v);
     double value = 0;
-    /* Decimals, which the parser also takes, would be rounded; infinities are no thresholds. */
+    /* The parser also takes decimals, which would be rounded, and infinities. */
     if (text &&
         (strncmp(text + (*text == '-'), "0x", 2) != 0 || !itg_parse_hex_double(text, &value)))
         itg_json_refuse(&r->t, v, ITG_BAD_FILE,
@@ -50,7 +50,7 @@ static double read_hex(reader *r, const itg_json_value *v)
     return value;
 }
 
-/* The length of a list of `what`, one per channel; 0: it is none. */
+/* Returns the length of a list of `what`, one per channel; 0: it is no such list. */
 static size_t count_channels(reader *r, const itg_json_value *array, const char *what)
 {
     size_t count = itg_json_length(array);
@@ -102,8 +102,8 @@ static void read_range(reader *r, const itg_json_value *v, itg_edge_choice *edge
     edge->hi = read_hex(r, hi);
 }
 
-/* Of weights "codes" says whether they are in the file beside this one; how many is not known yet.
- */
+/* "codes" of weights says whether the codes file has codes for the edge; their number is not known
+ * yet. */
 static void read_threshold(reader *r, const itg_json_value *v, itg_edge_choice *edge)
 {
     static const char *const keys[] = {"method", "lo", "hi", "channels", "codes", "bias", NULL};
@@ -236,7 +236,7 @@ static void check_hashes(reader *r, const itg_json_value *strategy)
                         r->g->name);
 }
 
-/* The file with codes, where there is one. */
+/* Reads the codes file, if the strategy has one. */
 static void read_codes(reader *r, const itg_json_value *strategy)
 {
     static const char *const keys[] = {"file", "sha256", NULL};
@@ -259,7 +259,7 @@ static void read_codes(reader *r, const itg_json_value *strategy)
     if (status != ITG_OK) itg_json_refuse(&r->t, file, status, "%s", why.message);
 }
 
-/* Whether the quantizers have the codes is known when they are. */
+/* Annotates the graph to check that the quantizers have the codes. */
 static void check_codes(reader *r, const itg_strategy_file *file)
 {
     itg_annotated *a = NULL;
@@ -390,7 +390,7 @@ itg_status itg_strategy_model_options(const char *path, itg_model_options *out, 
     *out = (itg_model_options)ITG_MODEL_OPTIONS_INIT;
     itg_status status = itg_json_read(path, ITG_STRATEGY_MAX_BYTES, &json, err);
     if (status != ITG_OK) return status;
-    itg_error ignored = {0}; /* what is wrong, reading tells */
+    itg_error ignored = {0}; /* itg_strategy_open reports what is wrong */
     itg_json_taker t = {json, &ignored, ITG_OK};
     const itg_json_value *strategy =
         itg_json_take(&t, itg_json_root(json), "strategy", ITG_JSON_OBJECT);

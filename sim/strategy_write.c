@@ -1,4 +1,4 @@
-/* Strategy files, written. */
+/* Writes strategy files. */
 #include "base/user_metric.h"
 #include "sim/strategy_file.h"
 #include <math.h>
@@ -193,7 +193,7 @@ itg_status itg_strategy_file_hash(const itg_strategy_file *file, const itg_graph
     return status;
 }
 
-/* The reader's limits are the writer's. */
+/* Reads the text again, so that nothing is saved that the reader refuses. */
 static itg_status check_text(const itg_strbuf *text, const char *path, itg_error *err)
 {
     itg_json *json = NULL;

@@ -1,4 +1,4 @@
-/* Files of samples: told apart by content (.csv by its name), read in order, a part at a time. */
+/* Files of samples, read in order, in parts. The content tells the format (of .csv the name). */
 #include "sim/reader.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Regular files only; O_NONBLOCK, so that opening a fifo does not wait for a writer. */
+/* Opens a regular file only. O_NONBLOCK: opening a fifo does not wait for a writer. */
 static itg_status open_regular(const char *path, int *fd, int64_t *size, itg_error *err)
 {
     struct stat info;
@@ -37,7 +37,7 @@ static int64_t read_gzip(void *handle, void *out, size_t bytes)
     int code = Z_OK;
     int got = gzread(handle, out, (unsigned)bytes);
     if (got == 0)
-        gzerror(handle, &code); /* a stream that was cut delivers all it has and then 0 bytes */
+        gzerror(handle, &code); /* a truncated stream delivers all it has and then 0 bytes */
     return code == Z_OK ? got : -1;
 }
 
@@ -69,7 +69,7 @@ static itg_status open_gzip(int fd, itg_reader *reader, itg_error *err)
     return ITG_OK;
 }
 
-/* Fills the reader by what the file's first bytes say; the file is the reader's from here on. */
+/* Sets up the reader for the format of the file's first bytes. Takes ownership of fd. */
 static itg_status open_reader(itg_data_stream *s, int fd, int64_t size, const char *entry,
                               itg_error *err)
 {
@@ -126,7 +126,7 @@ static itg_status open_binary(itg_data_stream *s, const char *entry, int64_t lim
     return status == ITG_OK ? read_header(s, limit, err) : status;
 }
 
-/* Takes the source's texts over. */
+/* Opens a stream of one source. Takes ownership of the source's texts. */
 static itg_status open_source(itg_data_source *source, int64_t limit, itg_data_stream **out,
                               itg_error *err)
 {

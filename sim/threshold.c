@@ -1,5 +1,4 @@
-/* Thresholds: names, checks, the dispatch by method, and the relation between a range and its grid.
- */
+/* Thresholds: names, checks, the dispatch by method, and conversion between ranges and grids. */
 #include "sim/threshold.h"
 #include "kernels/math.h"
 #include "kernels/requant.h"
@@ -36,8 +35,8 @@ double itg_power_of_two_above(double x)
     return itg_ldexp(1.0, mantissa == 0.5 ? exponent - 1 : exponent);
 }
 
-/* As annotate: the division may round, the comparison of the product does not let a step too small
- * through. */
+/* Returns the step as annotate does: the division may round, so the product is compared, lest the
+ * step be too small. */
 static double step_of(double range, double steps, bool power_of_two)
 {
     if (!power_of_two) return range / steps;

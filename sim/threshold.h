@@ -1,6 +1,5 @@
-/* Private to threshold*.c and strategy.c. A grid is what a range becomes: multiples of `step` from
- * -below*step to above*step. Zero is always on it, so each side of zero has its own error, and the
- * two add. */
+/* Private to threshold*.c and strategy.c. A grid is the set of multiples of `step` from -below*step
+ * to above*step. Zero is always on it, so each side of zero has its own error, and the two add. */
 #ifndef ITG_THRESHOLD_H
 #define ITG_THRESHOLD_H
 #include "sim/sim.h"
@@ -21,23 +20,22 @@ typedef struct itg_grid {
  *   power of two        the smallest power of two not below that step (symmetric signed: not below
  * t/2^(b-1)) */
 itg_grid itg_grid_of(const itg_threshold_target *target, itg_range range);
-/* The range that a grid covers, such that itg_grid_of gives the grid back. For power-of-two
+/* Returns the range that a grid covers, such that itg_grid_of gives the grid back. For power-of-two
  * targets. */
 itg_range itg_grid_range(const itg_threshold_target *target, const itg_grid *grid);
-/* t on each side that has data: [-t, t], [0, t] or [-t, 0]: a range never tells of negative values
- * where there are none. */
+/* Returns t on each side that has data: [-t, t], [0, t] or [-t, 0]. */
 itg_range itg_range_both(itg_range full, double t);
-/* Smallest power of two >= x; x > 0. */
+/* Returns the smallest power of two >= x; x > 0. */
 double itg_power_of_two_above(double x);
 
-/* useful[value]: the part of its range that its readers tell apart (threshold_useful.c); infinite
- * where that is all of it, as it is without statistics and of what the graph gives. A sigmoid's
- * input ends where nothing but 1 follows. quantized: [node_count]. */
+/* Sets useful[value] to the part of its range that its readers distinguish; infinite for the whole
+ * range, without statistics, and for inputs, constants and outputs of the graph. quantized:
+ * [node_count]. */
 void itg_useful_ranges(const itg_graph *g, const bool *quantized, const itg_stats *stats,
                        itg_range *useful);
 
-/* Range with the least error: `cost` is the squared error under a grid (where that is more than
- * `enough`, anything more than enough will do), full the range that loses nothing. Of nearly equal
+/* Returns the range with the least error. `cost` returns the squared error under a grid; if that
+ * exceeds `enough`, any value above it will do. full: the range that loses nothing. Of nearly equal
  * errors the wider range is taken; never one that costs more than full. */
 typedef double (*itg_threshold_cost)(void *context, const itg_grid *grid, double enough);
 itg_range itg_threshold_search(const itg_threshold_target *target, itg_range full, int stride,

@@ -1,5 +1,5 @@
-/* Thresholds of constants: of the elements themselves where the method allows it, through
- * statistics of one sample where not. */
+/* Thresholds of constants: from the elements themselves if the method allows it, else from
+ * statistics of one sample. */
 #include "sim/histogram.h"
 #include "sim/threshold.h"
 #include "kernels/clones.h"
@@ -14,8 +14,7 @@ typedef struct elements {
     int64_t count;
 } elements;
 
-/* Four sums side by side, so that the order is fixed and the additions need not wait for each
- * other. */
+/* Four sums side by side: the order is fixed, and the additions do not wait for each other. */
 enum { SIDES = 4, CHUNK = 64 * SIDES };
 
 ITG_CLONES
@@ -39,7 +38,7 @@ static void add_errors(const float *x, int64_t count, double step, double per_st
         sums[k] = sum[k];
 }
 
-/* Sums only grow: more than enough is found out on the way. */
+/* Sums only grow, so the loop stops once they exceed `enough`. */
 static double elements_error(void *context, const itg_grid *grid, double enough)
 {
     const elements *e = context;

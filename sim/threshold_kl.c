@@ -1,17 +1,17 @@
 /* Kullback-Leibler divergence between the distribution and its clipped, quantized form (S. Migacz,
  * 8-bit Inference with TensorRT, GTC 2017; MXNet's contrib/quantization). Both histograms fold to
- * magnitudes. For a clip at bin i: P is bins 0..i-1 with everything above added to the last of
- * them; Q is the same bins without that, merged into `levels` groups and spread again evenly over
- * the bins of a group that are not empty in P. Departures: exact zeros, which every grid holds, are
- * left out (they would drown the rest); group borders are floor(j*i/levels), so any i is possible;
- * a clip where Q is zero and P is not is infinitely bad instead of smoothed. Asymmetric
+ * magnitudes. For a clip at bin i, P is bins 0..i-1, with all elements above added to the last of
+ * them. Q is the same bins without those elements, merged into `levels` groups; each group spreads
+ * again evenly over those of its bins that are not empty in P. Departures: exact zeros, which every
+ * grid holds, are left out (they would dominate); group borders are floor(j*i/levels), so any i is
+ * possible; a clip where Q is zero and P is not is infinitely bad instead of smoothed. Asymmetric
  * power-of-two targets are estimated as if their steps were free.
  *
- * Clips begin at as many bins as 8 bits have levels, at fewer bits too, where there are fewer
- * levels and so wider groups. Everything above a clip lies in the last bin of P, and costs about
- * log(bins of the last group) of what Q gives that bin: a clip of few bins may saturate all
- * elements at next to no divergence (at one bin, P and Q are equal). The published search, which is
- * for 8 bits alone, never comes near.
+ * The narrowest clip has as many bins as 8 bits have levels, for fewer bits too, although their
+ * groups are then wider. All elements above a clip lie in the last bin of P, and cost about
+ * log(bins of the last group) of what Q gives that bin. So a clip of few bins may saturate all
+ * elements at almost no divergence (at one bin, P and Q are equal). The published search, which is
+ * for 8 bits, does not try such clips.
  *
  * The sums run over groups, not bins: KL * |P| = sum p log p - sum over groups of P_group
  * log(q_group) - |P| log|P| + |P| log|Q| */
@@ -53,7 +53,7 @@ static void kl_init(kl *k, const itg_value_stats *stats, bool uses_negative)
     }
 }
 
-/* KL at a clip after `clip` bins. */
+/* Returns the divergence at a clip after `clip` bins. */
 static double divergence(const kl *k, int32_t clip)
 {
     const double total = k->below[k->end].count, inside = k->below[clip].count,
@@ -66,7 +66,7 @@ static double divergence(const kl *k, int32_t clip)
         const double q = k->below[to].count - k->below[from].count;
         int32_t filled = k->below[to].filled - k->below[from].filled;
         if (is_last && !(last > 0) && outside > 0)
-            filled++; /* the bin that only what was clipped fills */
+            filled++; /* the bin that only clipped elements fill */
         const double p = is_last ? q + outside : q;
         if (p > 0 && !(q > 0)) return HUGE_VAL;
         if (p > 0) cross += p * itg_log(q / (double)filled);
@@ -74,10 +74,10 @@ static double divergence(const kl *k, int32_t clip)
     }
     const double entropy = k->below[clip].entropy - x_log_x(last) + x_log_x(last + outside);
     const double result = (entropy - cross) / total - itg_log(total) + itg_log(inside);
-    return result > 0 ? result : 0; /* never below zero but for rounding */
+    return result > 0 ? result : 0; /* rounding may make it negative */
 }
 
-/* The clip, in bins, among multiples of CLIP_STEP of at least k->least bins; ties to the wider. */
+/* Returns the best clip in bins, a multiple of CLIP_STEP and at least k->least; ties: wider. */
 static double best_clip(const kl *k)
 {
     double best = divergence(k, k->end);
@@ -91,8 +91,8 @@ static double best_clip(const kl *k)
     return (double)chosen;
 }
 
-/* Only clips that a power-of-two step gives: the full range's step, halved as long as the clip is
- * wide enough. Returns t. */
+/* Tries only clips of power-of-two steps: the full range's step, halved while the clip is wide
+ * enough. Returns t. */
 static double best_power(const kl *k, const itg_threshold_target *target, itg_range full,
                          double width)
 {

@@ -1,16 +1,16 @@
-/* Expected squared quantization error over the histogram, the elements of a bin being evenly spread
- * over it. Everything is in units of a bin's width. With N(x), S(x), Q(x) the count, sum and sum of
+/* Expected squared quantization error over the histogram. The elements of a bin count as evenly
+ * spread. Everything is in units of a bin's width. N(x), S(x), Q(x) are the count, sum and sum of
  * squares of the elements below x (each side of zero by magnitude, prefix sums at the bins' edges,
- * exact integrals within a bin), the elements that round to k*step cost dQ - 2 k step dS + (k
- * step)^2 dN      between (k-1/2) step and (k+1/2) step, and the last code takes everything above
- * it, which is the clipping. Exact zeros cost nothing: zero is on every grid. Where already the
- * full range's step is small against a bin, the histogram cannot tell cells apart: step^2/12 an
- * element, plus the clipping. */
+ * exact integrals within a bin). The elements between (k-1/2) step and (k+1/2) step round to k*step
+ * and cost dQ - 2 k step dS + (k step)^2 dN. The last code also takes all elements above it: this
+ * is the clipping. Exact zeros cost nothing, because zero is on every grid. If the full range's
+ * step is already small against a bin, the histogram cannot distinguish cells: an element then
+ * costs step^2/12, and the clipping is added. */
 #include "sim/threshold.h"
 #include "kernels/math.h"
 #include <stdlib.h>
 
-/* A grid whose steps are finer than this many bins counts as noise. Also the bound on work: 2^9
+/* A grid whose steps are finer than this many bins counts as noise. This also bounds the work: 2^9
  * cells. */
 #define NOISE_BINS 6.0
 
@@ -19,7 +19,7 @@ typedef struct moments {
 } moments;
 
 typedef struct side {
-    double top;     /* the largest magnitude; the last bin ends there */
+    double top;     /* number of bins in use */
     int32_t last;   /* the last bin in use */
     int32_t filled; /* bins in use */
     bool is_empty;
@@ -33,7 +33,7 @@ typedef struct histogram_cost {
     side negative, positive;
 } histogram_cost;
 
-/* Elements of bin i that lie below i + length, where they are spread over `width`. */
+/* Returns the moments of the elements of bin i below i + length, spread over `width`. */
 static moments part_of_bin(int32_t i, double elements, double length, double width)
 {
     const double a = (double)i, count = width > 0 ? elements * (length / width) : elements;
@@ -78,7 +78,7 @@ static double cell_error(moments from, moments to, double value)
     const double count = to.count - from.count, sum = to.sum - from.sum,
                  squares = to.squares - from.squares;
     const double error = squares - 2 * value * sum + value * value * count;
-    return error > 0 ? error : 0; /* cancellation may leave a little less than nothing */
+    return error > 0 ? error : 0; /* cancellation may make it negative */
 }
 
 static double cells_error(const side *s, double step, int64_t codes)
@@ -127,7 +127,7 @@ itg_status itg_threshold_mse(const itg_value_stats *stats, const itg_threshold_t
     side_init(&cost->negative, stats->negative, -full.lo * cost->bins_per_unit);
     side_init(&cost->positive, stats->positive, full.hi * cost->bins_per_unit);
     cost->is_noise = itg_grid_of(target, full).step * cost->bins_per_unit < NOISE_BINS;
-    /* one value on each side, besides zero: nothing to trade */
+    /* one value on each side besides zero: keep the full range */
     const bool is_single = cost->negative.filled <= 1 && cost->positive.filled <= 1;
     *out = is_single ? full : itg_threshold_search(target, full, 1, grid_error, cost);
     free(cost);

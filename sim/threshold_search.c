@@ -1,12 +1,12 @@
-/* Search of a clip range. First both bounds shrink together (1/128 apart, then eight times finer
- * around the best, and three small fractions below); then, where the bounds are free of each other,
- * each on its own, twice. With power-of-two steps the same candidates fall on few grids; the range
- * returned is the grid's own. About 480 evaluations at most. */
+/* Searches for a clip range. First both bounds shrink together: in steps of 1/128, then in eight
+ * times finer steps around the best, and three small fractions. Then, if the bounds are
+ * independent, each moves on its own, twice. With power-of-two steps these candidates share few
+ * grids; the result is the grid's own range. At most about 480 evaluations. */
 #include "sim/threshold.h"
 #include <float.h>
 
 enum { FRACTIONS = 128, FINE = 8, SMALL = 3, ROUNDS = 2, MOST = FRACTIONS + 2 * FINE + SMALL };
-/* Errors this close are equal: the wider range is kept. */
+/* Errors this close count as equal: the wider range is kept. */
 #define SAME (1.0 + 1.0 / 256.0)
 
 typedef struct search {
@@ -30,8 +30,8 @@ static double cost_of(search *s, itg_range range, double enough)
     return s->cost(s->context, &grid, enough);
 }
 
-/* Scales `full` along the moving bounds; the other bound stays where the best range has it. Every
- * stride-th fraction. */
+/* Scales `full` along the moving bounds, by every stride-th fraction; the other bound stays at the
+ * best range's. */
 static void search_line(search *s, itg_range full, int stride)
 {
     double fractions[MOST], costs[MOST], least = 0, chosen = 0;
@@ -42,7 +42,7 @@ static void search_line(search *s, itg_range full, int stride)
     for (int i = 1; i <= SMALL; i++)
         fractions[count++] = 1.0 / (FRACTIONS << i);
     for (int i = 0; i < count; i++) {
-        /* What is neither the least nor as good as it decides nothing. */
+        /* A cost above the best by more than SAME decides nothing and need not be exact. */
         costs[i] = cost_of(s, scaled(s, base, fractions[i]), i > 0 ? costs[best] * SAME : DBL_MAX);
         if (costs[i] < costs[best]) best = i;
     }

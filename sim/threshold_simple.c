@@ -1,8 +1,8 @@
-/* The methods that need no search. */
+/* The threshold methods that need no search. */
 #include "sim/threshold.h"
 #include "kernels/math.h"
 
-/* Mass outside, on each side: 0.01 %. */
+/* Share of the elements that lie outside on each side: 0.01 %. */
 #define TAIL 1e-4
 
 itg_range itg_threshold_average(const itg_value_stats *stats)
@@ -19,8 +19,8 @@ itg_range itg_threshold_power2(const itg_threshold_target *target, itg_range ful
     return itg_range_both(full, -range.lo > range.hi ? -range.lo : range.hi);
 }
 
-/* Bins from the outside inwards until `mass` elements are outside; inside a bin the elements count
- * as evenly spread. 0 where the side holds less than that. */
+/* Returns the bound with `mass` elements outside; the elements of a bin count as evenly spread. 0:
+ * the side holds fewer elements. */
 static double quantile(const int64_t *bins, double width, double mass)
 {
     for (int32_t i = ITG_HISTOGRAM_BINS - 1; i >= 0; i--) {
@@ -39,6 +39,6 @@ itg_range itg_threshold_percentile(const itg_value_stats *stats)
     const double max = stats->max > 0 ? (double)stats->max : 0.0,
                  min = stats->min < 0 ? (double)stats->min : 0.0;
     itg_range range = {lo > min ? lo : min, hi < max ? hi : max};
-    /* nearly everything is zero: what is left is the range */
+    /* nearly all elements are zero: take the whole range */
     return range.hi > range.lo ? range : (itg_range){min, max};
 }

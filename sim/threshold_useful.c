@@ -1,13 +1,13 @@
-/* The part of a value's range that its readers tell apart. A sigmoid is 0 or 1 far out, a Gelu 0:
- * codes that are spent there say nothing, and gates of recurrent networks reach a thousand times as
- * far. */
+/* Finds the part of a value's range that its readers distinguish. A sigmoid is almost 0 or 1 far
+ * from 0, a Gelu 0 on one side: codes there are wasted, and gates of recurrent networks reach a
+ * thousand times as far. */
 #include "kernels/float_ops.h"
 #include "sim/threshold.h"
 #include <math.h>
 
 enum { EVEN_POINTS = 64, HALVINGS = 24, POINTS = EVEN_POINTS + 2 * HALVINGS, BISECTIONS = 40 };
 
-/* Differences below this share of the function's own range do not count: a quarter of a step at 12
+/* Differences below this share of the function's range do not count: a quarter of a step at 12
  * bits. */
 static const double NOTHING = 1.0 / (1 << 14);
 
@@ -18,8 +18,8 @@ static const itg_range everything = {-INFINITY, INFINITY};
 typedef struct function {
     itg_op op;
     const itg_attrs *attrs;
-    double end;     /* f at the end of the range that is looked at */
-    double allowed; /* difference from it */
+    double end;     /* f at the end of the range */
+    double allowed; /* difference from it that does not count */
 } function;
 
 static double value_at(const function *f, double x)
@@ -27,7 +27,7 @@ static double value_at(const function *f, double x)
     return itg_univariate(f->op, f->attrs, x);
 }
 
-/* Points from the end to 0, the end first: even ones, and between them those that halve. */
+/* Returns point i of the range, from its end to 0: even ones, and near 0 halving ones. */
 static double point(double end, int i)
 {
     if (i < EVEN_POINTS - 1) return end * (EVEN_POINTS - i) / EVEN_POINTS;
@@ -40,7 +40,7 @@ static bool is_flat(const function *f, double x)
     return fabs(value_at(f, x) - f->end) <= f->allowed;
 }
 
-/* Where, coming from the end, f first leaves what it is there, if that is worth it; 0: nowhere. */
+/* Returns where f, from the end inwards, first changes, if this saves enough. 0: nowhere. */
 static double flat_from(const function *f, double end)
 {
     double flat = end, other = 0;
@@ -53,11 +53,11 @@ static double flat_from(const function *f, double end)
         const double middle = (flat + other) / 2;
         *(is_flat(f, middle) ? &flat : &other) = middle;
     }
-    return fabs(flat) < 31.0 / 32 * fabs(end) ? flat : end; /* every function has a little */
+    return fabs(flat) < 31.0 / 32 * fabs(end) ? flat : end; /* every function saves a little */
 }
 
-/* The part of range where f is not yet what it is at the range's ends. */
-static itg_range changing(const itg_node *n, itg_range range)
+/* Returns the part of the range where f differs from its values at the range's ends. */
+static itg_range varying_range(const itg_node *n, itg_range range)
 {
     function f = {.op = n->op, .attrs = &n->attrs};
     double least = value_at(&f, 0), most = least;
@@ -77,16 +77,16 @@ static itg_range changing(const itg_node *n, itg_range range)
     return range.hi > range.lo ? range : everything;
 }
 
-/* ---- the graph, from its outputs back ---- */
+/* ---- from the graph's outputs back ---- */
 
 static itg_range hull(itg_range a, itg_range b)
 {
     return (itg_range){fmin(a.lo, b.lo), fmax(a.hi, b.hi)};
 }
 
-/* What an addition needs of one operand: beyond that the sum is outside what is needed of it,
- * whatever the other operand is. A side of which more than an eighth is of use stays as it is:
- * residual networks, where a Relu reads the sum, gain nothing by less. */
+/* Returns the range that an addition needs of one operand: beyond it the sum leaves its own needed
+ * range, whatever the other operand is. A side stays whole if more than an eighth of it is needed:
+ * residual networks, where a Relu reads the sum, gain nothing. */
 static itg_range needed_of_term(const itg_node *n, int32_t term, const itg_stats *stats,
                                 const itg_range *useful)
 {
@@ -99,9 +99,9 @@ static itg_range needed_of_term(const itg_node *n, int32_t term, const itg_stats
                        range.hi < x->max / 8 ? range.hi : INFINITY};
 }
 
-/* What a node needs of its operands. */
-static itg_range needed(const itg_graph *g, const itg_node *n, bool quantized,
-                        const itg_stats *stats, const itg_range *useful)
+/* Returns the range that a node needs of its operands. */
+static itg_range needed_range(const itg_graph *g, const itg_node *n, bool quantized,
+                              const itg_stats *stats, const itg_range *useful)
 {
     itg_range range = {0, 0};
     if (!quantized) return everything;
@@ -114,7 +114,7 @@ static itg_range needed(const itg_graph *g, const itg_node *n, bool quantized,
     if (!itg_op_is(n->op, ITG_IS_UNIVARIATE) || n->inputs[0] == ITG_NONE) return everything;
     const itg_value_stats *x = &stats->values[n->inputs[0]];
     if (g->values[n->inputs[0]].data || !x->present || !x->count) return everything;
-    return changing(n, (itg_range){fmin(x->min, 0), fmax(x->max, 0)});
+    return varying_range(n, (itg_range){fmin(x->min, 0), fmax(x->max, 0)});
 }
 
 void itg_useful_ranges(const itg_graph *g, const bool *quantized, const itg_stats *stats,
@@ -128,7 +128,7 @@ void itg_useful_ranges(const itg_graph *g, const bool *quantized, const itg_stat
     for (itg_id n = g->node_count - 1; n >= 0; n--) {
         const itg_node *node = &g->nodes[n];
         const bool adds = quantized[n] && node->op == ITG_OP_ADD;
-        const itg_range range = needed(g, node, quantized[n], stats, useful);
+        const itg_range range = needed_range(g, node, quantized[n], stats, useful);
         for (int32_t i = 0; i < node->input_count; i++)
             if (node->inputs[i] != ITG_NONE)
                 useful[node->inputs[i]] = hull(

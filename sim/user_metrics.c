@@ -56,7 +56,7 @@ itg_status itg_kept_outputs_init(itg_kept_outputs *kept, const itg_tensor *outpu
         itg_tensor *t = &kept->outputs[i];
         *t = (itg_tensor){ITG_F32, outputs[i].shape, at};
         if (t->shape.rank == 0) t->shape.rank = 1;
-        t->shape.dims[0] = samples; /* was 1: a program runs one sample */
+        t->shape.dims[0] = samples; /* was 1, because a program runs one sample */
         at += itg_tensor_bytes(t) / sizeof *at;
     }
     return ITG_OK;

@@ -1,4 +1,4 @@
-/* Each block starts with its size, so that freeing returns it to the budget. */
+/* protobuf-c's memory budget. Each block begins with its size, which freeing returns to it. */
 #include <stdlib.h>
 #include "graph/onnx/budget.h"
 

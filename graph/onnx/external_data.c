@@ -11,8 +11,8 @@
 
 typedef struct reader {
     const char *model_path;
-    int folder, file;     /* file: the last that was opened; -1: none yet */
-    const char *location; /* its */
+    int folder, file;     /* file: the open one, -1 for none */
+    const char *location; /* of that file */
     int64_t size;
     itg_budget *budget;
     itg_external_data *data;
@@ -37,7 +37,7 @@ static itg_status fail_system(const reader *r, const char *location, const char 
                     why);
 }
 
-/* The model's, when the first tensor needs it: most models have all data inside. */
+/* Opens the model's folder when the first tensor needs it; most models need no other file. */
 static itg_status open_folder(reader *r)
 {
     if (r->folder >= 0) return ITG_OK;
@@ -51,7 +51,7 @@ static itg_status open_folder(reader *r)
                           : itg_fail(r->err, ITG_IO, "the model's folder cannot be opened");
 }
 
-/* Opens the next part of a location in `at`, which it closes unless it is the model's folder. */
+/* Opens the next part of a location below `at`, and closes `at` unless it is the model's folder. */
 static int open_part(const reader *r, int at, const char *part, size_t length, bool is_last)
 {
     char name[256];
@@ -110,7 +110,7 @@ static itg_status remember(const reader *r, const char *location)
     return ITG_OK;
 }
 
-/* The file stays open for the tensors that follow. */
+/* Opens the file of a location; it stays open for the tensors that follow. */
 static itg_status select_file(reader *r, const char *location)
 {
     struct stat about;
@@ -137,7 +137,7 @@ static itg_status select_file(reader *r, const char *location)
 
 /* ---- tensors ---- */
 
-/* A member's decimal number; absent: as it was. */
+/* Reads a decimal number. An absent text leaves *out unchanged. */
 static bool read_number(const char *text, int64_t *out)
 {
     int64_t number = 0;
@@ -158,7 +158,7 @@ static const char *member(const ItgOnnx__TensorProto *t, const char *key)
     return NULL;
 }
 
-/* The part of the file that the tensor names: within the file, and small enough in all. */
+/* Finds the part of the file that the tensor names, and checks it against file and limit. */
 static itg_status find_part(const reader *r, const ItgOnnx__TensorProto *t, int64_t *offset,
                             int64_t *length)
 {
@@ -202,7 +202,7 @@ static itg_status read_tensor(reader *r, ItgOnnx__TensorProto *t)
     if (status == ITG_OK) status = select_file(r, location);
     if (status == ITG_OK) status = find_part(r, t, &offset, &length);
     if (status != ITG_OK) return status;
-    r->budget->limit += (size_t)length + 64; /* and what the allocator keeps beside it */
+    r->budget->limit += (size_t)length + 64; /* also what the allocator keeps with it */
     unsigned char *bytes =
         r->budget->allocator.alloc(r->budget->allocator.allocator_data, (size_t)length + 1);
     if (!bytes) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for %" PRId64 " bytes", length);
@@ -215,7 +215,7 @@ static itg_status read_tensor(reader *r, ItgOnnx__TensorProto *t)
     return status;
 }
 
-/* A tensor of the graph; t NULL: it is none. */
+/* Reads a tensor's data if it lies in another file; t may be NULL. */
 static itg_status visit(reader *r, ItgOnnx__TensorProto *t, const char *what, const char *name)
 {
     if (!t || !itg_onnx_tensor_is_external(t)) return ITG_OK;

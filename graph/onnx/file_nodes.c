@@ -37,7 +37,7 @@ const char *itg_onnx_copy_text(itg_arena *arena, const char *text)
     return !text || !*text ? "" : itg_arena_strdup(arena, text);
 }
 
-/* Files before IR version 2 state no type: it is the field that is there. */
+/* Before IR version 2 an attribute states no type; the field that is set tells it. */
 static int32_t attribute_type(const ItgOnnx__AttributeProto *a)
 {
     if (a->has_type && a->type != 0) return a->type;
@@ -52,7 +52,7 @@ static int32_t attribute_type(const ItgOnnx__AttributeProto *a)
                           : 0;
 }
 
-/* Attribute strings are bytes in the format: cut at no NUL. */
+/* Copies an attribute's string. In the format it is bytes; a NUL in it is an error. */
 static itg_status copy_bytes(const ProtobufCBinaryData *bytes, itg_arena *arena, const char **out,
                              itg_error *err)
 {
@@ -99,7 +99,7 @@ static itg_status constant_node(const ItgOnnx__TensorProto *proto, itg_arena *ar
     return status == ITG_OK ? itg_onnx_index_attributes(arena, out, err) : status;
 }
 
-/* Depth is that of the wire: ITG_WIRE_MAX_DEPTH. */
+/* The wire scan has limited the depth of recursion (ITG_WIRE_MAX_DEPTH). */
 static itg_status convert_graph(const ItgOnnx__GraphProto *proto, itg_arena *arena,
                                 const itg_onnx_branch **out, itg_error *err)
 {

@@ -1,5 +1,5 @@
-/* File -> flat view: read, scan the wire, parse within a budget, convert within an arena. Nothing
- * of protobuf-c outlives the call. */
+/* Reads a file: scans the wire format, parses it within a budget, and converts it to the flat view
+ * within an arena. Nothing of protobuf-c outlives the call. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 typedef struct reading {
     const ItgOnnx__ModelProto *model;
     itg_onnx_file *file;
-    itg_refusals *refusals; /* NULL: the first ends it */
+    itg_refusals *refusals; /* NULL: fail at the first refusal */
     itg_error *err;
 } reading;
 
@@ -25,7 +25,7 @@ static itg_status no_memory(const reading *r)
                     r->file->source);
 }
 
-/* Failed: `what` "name" of the file. Names are cut: they may be longer than a message. */
+/* Adds the place of a failure to its message: `what` "name" of the file. Long names are cut. */
 static itg_status at(const reading *r, itg_status status, const char *what, const char *name)
 {
     return itg_prefix_error(r->err, status, "%s: %s '%.100s'", r->file->source, what, name);
@@ -38,7 +38,7 @@ static const char *value_help(const char *why)
     return NULL;
 }
 
-/* Not supported: added to the list, where there is one; any other status stays what it is. */
+/* Adds an ITG_UNSUPPORTED failure to the list of refusals if there is one, and then succeeds. */
 static itg_status collect(const reading *r, itg_status status, const char *what, const char *name)
 {
     char why[256];
@@ -87,7 +87,7 @@ static itg_status convert_metadata(const reading *r)
     return ITG_OK;
 }
 
-/* Unknown is what has a name, nothing, 0 (CNTK) or -1 (several converters) for its size. */
+/* Converts dimensions. Unknown: a name, no number, 0 (CNTK) or -1 (several converters). */
 static itg_status convert_dims(const ItgOnnx__TensorShapeProto *proto, itg_shape *out,
                                itg_error *err)
 {
@@ -121,8 +121,8 @@ static itg_status convert_value(const ItgOnnx__ValueInfoProto *proto, itg_onnx_v
     return convert_dims(proto->type->tensor_type->shape, &out->shape, err);
 }
 
-/* In files of ai.onnx.ml an output may be a map's (ZipMap; its tensor stands for it) or strings
- * (the number of the class stands for it). */
+/* In files of ai.onnx.ml an output may be a map (ZipMap), in whose place its tensor is returned, or
+ * strings, in whose place the number of the class is returned. */
 static bool is_ml_output(const reading *r, const ItgOnnx__ValueInfoProto *proto,
                          itg_onnx_value *out)
 {
@@ -308,7 +308,7 @@ static itg_status unpack_failed(const itg_budget *budget, const char *source, it
     return itg_fail(err, ITG_BAD_FILE, "%s: the protobuf parser refuses it", source);
 }
 
-/* The arena rounds every name up to 64 bytes: it gets twice what protobuf-c got. */
+/* The limit is twice that of protobuf-c, because the arena rounds every name up to 64 bytes. */
 static itg_status create_file(const char *source, size_t memory_limit, itg_onnx_file **out,
                               itg_error *err)
 {
@@ -346,7 +346,7 @@ static bool states_ml(const ItgOnnx__ModelProto *model)
     return false;
 }
 
-/* source: the path, where it is_file; only then tensors may lie in other files. */
+/* Parses a model. is_file: source is its path, and tensors may lie in other files. */
 static itg_status parse(const unsigned char *data, size_t bytes, const char *source, bool is_file,
                         size_t memory_limit, itg_refusals *refusals, itg_onnx_file **out,
                         itg_error *err)

@@ -1,6 +1,6 @@
-/* Flat view of a file -> graph. First every value of the file (initializers, inputs, Constant
- * nodes, outputs of nodes), so that nodes may stand in any order; then the nodes; then the
- * topological order. */
+/* Builds a graph from the flat view of a file. It adds all values first (initializers, inputs,
+ * Constant nodes, outputs of nodes), because nodes may stand in any order; then the nodes, which it
+ * sorts topologically. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,12 @@
 typedef struct importer {
     const itg_onnx_file *file;
     itg_graph *graph;
-    itg_arena *scratch; /* for the duration of the import */
+    itg_arena *scratch; /* freed after the import */
     int32_t opset;
-    itg_refusals *refusals; /* what is not supported; the rest is looked at all the same */
+    itg_refusals *refusals; /* collects what is not supported, while the rest is imported */
     bool *refused;          /* [node of the file] */
     itg_onnx_outputs outputs;
-    bool unread; /* some constants or the opset are not known: attributes tell nothing */
+    bool unread; /* some constants or the opset are unknown, so attributes cannot be checked */
     itg_error *err;
 } importer;
 
@@ -64,7 +64,7 @@ static int32_t opset_of(const importer *im, const itg_onnx_node *node)
     return node->opset ? (int32_t)node->opset : im->opset;
 }
 
-/* Whether all nodes stand in functions that state an opset of their own. */
+/* Whether all nodes stand in functions that state an opset. */
 static bool all_state_opsets(const itg_onnx_file *file)
 {
     int32_t n = 0;
@@ -75,7 +75,7 @@ static bool all_state_opsets(const itg_onnx_file *file)
 
 static itg_status find_opset(importer *im)
 {
-    int64_t version = 0; /* a file without the entry is of before opsets had numbers */
+    int64_t version = 0; /* files without the entry precede numbered opsets */
     for (int32_t i = 0; i < im->file->opset_count; i++) {
         if (!is_default_domain(im->file->opset_domain[i])) continue;
         if (version != 0 && version != im->file->opset_version[i])
@@ -149,7 +149,7 @@ static itg_status add_value(const importer *im, const char *name, itg_dtype dtyp
     return itg_graph_add_value(im->graph, name, dtype, shape, data, &id, im->err);
 }
 
-/* A survey names what preparation would refuse, too: only the batch may be open. */
+/* In a survey, also refuses what preparation would refuse: only the batch may be unknown. */
 static void survey_input(const importer *im, const itg_onnx_value *v)
 {
     for (int32_t d = 1; im->refusals->survey && d < v->shape.rank; d++) {
@@ -162,7 +162,7 @@ static void survey_input(const importer *im, const itg_onnx_value *v)
     }
 }
 
-/* Until IR version 3 an initializer stands among the inputs too: it is a constant all the same. */
+/* Adds initializers and inputs. Until IR version 3 initializers are listed as inputs, too. */
 static itg_status add_file_values(importer *im)
 {
     const itg_onnx_file *file = im->file;
@@ -180,7 +180,7 @@ static itg_status add_file_values(importer *im)
     for (int32_t i = 0; i < file->input_count && status == ITG_OK; i++) {
         const itg_onnx_value *v = &file->inputs[i];
         itg_id known = itg_graph_find_value(im->graph, v->name);
-        if (known >= 0 && known < file->initializer_count) continue; /* the first values */
+        if (known >= 0 && known < file->initializer_count) continue; /* an initializer */
         if (im->outputs.idle_inputs[i]) continue;
         survey_input(im, v);
         status = add_value(im, v->name, v->dtype, &v->shape, NULL);
@@ -232,8 +232,7 @@ static itg_status add_node_values(importer *im)
 }
 
 /* ---- nodes ---- */
-/* The file's name, "Op_index" where there is none; with "_index" behind it as often as it takes to
- * be new. */
+/* Returns the node's name in the file, or "Op_index"; appends "_index" until it is unique. */
 static const char *node_name(const importer *im, int32_t index)
 {
     const itg_onnx_node *node = &im->file->nodes[index];
@@ -284,7 +283,7 @@ static itg_status add_node(const importer *im, int32_t index)
     itg_map_node node = {.graph = im->graph, .file = &im->file->nodes[index], .index = index};
     itg_id *outputs = NULL, id = ITG_NONE;
     node.opset = opset_of(im, node.file);
-    itg_op_from_name(node.file->op_type, &node.op); /* check_node knows that it is one */
+    itg_op_from_name(node.file->op_type, &node.op); /* check_node has found it */
     node.attrs = itg_attrs_default(node.op);
     node.name = node_name(im, index);
     if (!node.name) return no_memory(im);

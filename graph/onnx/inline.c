@@ -1,17 +1,17 @@
-/* Depth first: a call is replaced by the nodes of its function, as they stand in the graph. */
+/* Replaces calls of functions, depth first, by the nodes of the functions. */
 #include "graph/onnx/inline.h"
 #include <string.h>
 #include "graph/names.h"
 #include "graph/onnx/file_nodes.h"
 
-/* One call, or one branch of an If, that is being written out. NULL for the graph itself. */
+/* The call of a function, or branch of an If, that is being written out. NULL: the graph itself. */
 typedef struct call {
     const struct call *outer;
-    const itg_onnx_function *function; /* NULL: a branch, which reads values of the outer one */
-    const itg_onnx_node *node;         /* already written for the graph: its names are final */
-    const char *prefix;                /* of a function's names */
-    const char **made; /* by a branch, as it is called in the graph; numbers in `bound` */
-    itg_names bound;   /* a function's inputs, then its outputs, by their numbers */
+    const itg_onnx_function *function; /* NULL: a branch, which also reads values of `outer` */
+    const itg_onnx_node *node;         /* the caller, already renamed for the graph */
+    const char *prefix;                /* of names in a function */
+    const char **made; /* a branch's values, as renamed for the graph; indexed by `bound` */
+    itg_names bound;   /* names of a function's inputs, then outputs, or of a branch's values */
     bool in_branch;
 } call;
 
@@ -55,7 +55,7 @@ static itg_status index_functions(inliner *in)
     return ITG_OK;
 }
 
-/* *out NULL: it calls none. */
+/* Finds the function that a node calls; *out NULL: none. */
 static itg_status function_of(const inliner *in, const itg_onnx_node *node,
                               const itg_onnx_function **out)
 {
@@ -84,7 +84,7 @@ static itg_status bind(inliner *in, call *c)
     return ITG_OK;
 }
 
-/* What a name within a call is called in the graph; NULL: no memory. */
+/* Returns the name in the graph of a name within a call; NULL: no memory. */
 static const char *outer_name(const inliner *in, const call *c, const char *name)
 {
     if (!c || !*name) return name;
@@ -112,7 +112,7 @@ static const char *const *outer_names(const inliner *in, const call *c, const ch
 
 /* ---- attributes ---- */
 
-/* The attribute that `attr` of a node within a call refers to; NULL: it is left out. */
+/* Returns the attribute that `attr`, of a node within a call, refers to; NULL: it is left out. */
 static const itg_onnx_attr *referred(const call *c, const itg_onnx_attr *attr)
 {
     if (attr->type != ITG_ATTR_REFERENCE) return attr;
@@ -194,7 +194,7 @@ static itg_status add_node(inliner *in, const itg_onnx_node *node)
 
 /* ---- If ---- */
 
-/* Both branches of an If that can be written out; false: it cannot. */
+/* Finds both branches of an If; false: it cannot be written out. */
 static bool has_branches(const itg_onnx_node *node, const itg_onnx_branch *branches[2])
 {
     static const char *const names[] = {"then_branch", "else_branch"};
@@ -211,7 +211,7 @@ static bool has_branches(const itg_onnx_node *node, const itg_onnx_branch *branc
     return true;
 }
 
-/* What a branch makes keeps its names, as far as the graph has not got them already. */
+/* Names the values of a branch: they keep their names unless these are taken. */
 static bool name_values(inliner *in, call *c, const itg_onnx_branch *branch)
 {
     int32_t count = 0;
@@ -231,7 +231,7 @@ static bool name_values(inliner *in, call *c, const itg_onnx_branch *branch)
     return c->made != NULL;
 }
 
-/* Writes the nodes of a branch; `outputs`: what its outputs are called. */
+/* Writes the nodes of a branch. *outputs: its outputs' names in the graph. */
 static itg_status write_branch(inliner *in, const call *outer, const itg_onnx_node *node,
                                const itg_onnx_branch *branch, const char *const **outputs)
 {
@@ -242,7 +242,7 @@ static itg_status write_branch(inliner *in, const call *outer, const itg_onnx_no
     return write_out(in, &c, branch->nodes, branch->node_count);
 }
 
-/* One node for each output: condition, value of the one branch, value of the other. */
+/* Writes an If of one output, which chooses between the values of the two branches. */
 static itg_status write_choice(inliner *in, const itg_onnx_node *node, int32_t output,
                                const char *yes, const char *no)
 {
@@ -271,7 +271,7 @@ static itg_status write_if(inliner *in, const call *outer, const itg_onnx_node *
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- all nodes ---- */
 
 static int64_t opset_of(const call *c)
 {
@@ -280,7 +280,7 @@ static int64_t opset_of(const call *c)
     return c ? c->function->opset : 0;
 }
 
-/* The node as it stands in the graph. */
+/* Renames a node of a call for the graph and resolves its attributes. */
 static itg_status written(const inliner *in, const call *c, itg_onnx_node *node)
 {
     if (!c) return ITG_OK;

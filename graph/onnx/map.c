@@ -17,7 +17,7 @@ itg_status itg_map_fail(const itg_map_node *node, itg_error *err, itg_status cod
                     (int)node->index, node->name, itg_op_name(node->op), text);
 }
 
-/* An operator without a rule in any family has nothing special about it. */
+/* Returns the operator's rule; one without an entry needs no special treatment. */
 static const itg_op_rule *rule_of(itg_op op)
 {
     static const itg_op_rule plain;
@@ -204,7 +204,7 @@ static itg_status read_value(const itg_attr *attr, itg_map_node *node, itg_error
     }
 }
 
-/* What an opset does not have may only say what holds without it. */
+/* Whether an attribute is newer than the node's opset and differs from its preset. */
 static bool is_too_new(const itg_attr *attr, const itg_map_node *node)
 {
     return attr->first_opset > itg_op_info_of(attr->op)->first_opset &&
@@ -262,7 +262,7 @@ static itg_status check_known(const itg_op_rule *rule, const itg_map_node *node,
     return ITG_OK;
 }
 
-/* The last opset in which an input of today's is an attribute; 0: none. */
+/* Returns the last opset in which some of today's inputs are attributes; 0: none. */
 static int32_t last_single_input(const itg_op_rule *rule, itg_op op)
 {
     int32_t count, last = 0;
@@ -278,7 +278,7 @@ static itg_status check_inputs(const itg_op_rule *rule, const itg_map_node *node
 {
     const itg_op_info *info = itg_op_info_of(node->op);
     int32_t count = node->input_count, most = info->max_inputs;
-    if (node->op == ITG_OP_MATMUL) most = 2; /* the third is not ONNX's */
+    if (node->op == ITG_OP_MATMUL) most = 2; /* the third is our own */
     if (count < info->min_inputs || (most >= 0 && count > most))
         return itg_map_fail(node, err, ITG_BAD_FILE, "it has %d inputs; %s%d expected", (int)count,
                             count < info->min_inputs ? "at least " : "at most ",

@@ -7,7 +7,7 @@
 #include "graph/onnx/onnx_write.h"
 
 #define ITG_OPSET_MIN 7
-#define ITG_OPSET_MAX 28 /* ONNX 1.23; since 21 our operators got types, and Cast round_mode */
+#define ITG_OPSET_MAX 28       /* ONNX 1.23; changes since 21 are new types and Cast's round_mode */
 #define ITG_MAP_EXTRA_INPUTS 4 /* a map function may bring input_count up to this */
 
 typedef struct itg_map_node {
@@ -18,13 +18,13 @@ typedef struct itg_map_node {
     itg_op op;
     itg_attrs attrs;                   /* presets, then what the file states */
     itg_id *inputs;                    /* room for max(input_count, ITG_MAP_EXTRA_INPUTS) */
-    int32_t input_count, output_count; /* without trailing left-out ones */
+    int32_t input_count, output_count; /* without left-out ones at the end */
 } itg_map_node;
 
 typedef enum itg_file_attr_use {
     ITG_FILE_MAPPED, /* the map function reads it */
-    ITG_FILE_ONLY,   /* an integer that may only be `value`: nothing is kept */
-    ITG_FILE_IGNORED /* without meaning for inference */
+    ITG_FILE_ONLY,   /* an integer that must equal `value` */
+    ITG_FILE_IGNORED /* has no meaning for inference */
 } itg_file_attr_use;
 
 /* An attribute of a file without a member in itg_attrs. */
@@ -67,8 +67,8 @@ itg_status itg_map_ints(const itg_map_node *node, const char *name, int64_t lo, 
                         const int64_t **out, int32_t *count, itg_error *err);
 /* A map function: reads ConvTranspose's attributes as Conv's (map_window.c). */
 itg_status itg_map_conv(itg_map_node *node, itg_error *err);
-/* Reads an optional list of as many numbers as the window has dimensions (itg_map_conv knows), of
- * at least `lo`, aligned to the end of out. */
+/* Reads an optional list with one number (at least `lo`) per dimension of the window, aligned to
+ * the end of out. Call it after itg_map_conv, which finds the dimensions. */
 itg_status itg_map_spatial(itg_map_node *node, const char *name, int64_t lo, int64_t out[2],
                            itg_error *err);
 /* Adds a constant at input `slot`, which the file leaves out; slots in between become left out. */

@@ -9,7 +9,7 @@ static itg_status map_resize(itg_map_node *node, itg_error *err)
 {
     const int64_t *axes = NULL;
     int32_t count = -1;
-    if (node->opset < 11) { /* X, scales; the rules that opset 11 gave names */
+    if (node->opset < 11) { /* X and scales; opset 11 named the rules that held before */
         node->attrs.coordinates = ITG_ASYMMETRIC;
         node->attrs.nearest = ITG_DOWNSAMPLE_CEIL;
         if (node->input_count != 2)
@@ -41,7 +41,7 @@ static itg_status scales_of_upsample(itg_map_node *node, itg_error *err)
     return itg_map_add_input(node, 1, "scales", &tensor, err);
 }
 
-/* A Resize that rounds down. */
+/* Makes the node a Resize that rounds coordinates down. */
 static itg_status map_upsample(itg_map_node *node, itg_error *err)
 {
     itg_resize_mode mode = node->attrs.resize_mode;
@@ -94,7 +94,7 @@ static itg_status read_activations(itg_map_node *node, itg_error *err)
     return ITG_OK;
 }
 
-/* Whether an activation has the parameter, and its default. */
+/* Whether an activation has the parameter; *preset: its default. */
 static bool takes(int64_t activation, bool is_beta, float *preset)
 {
     itg_attrs attrs = itg_attrs_default((itg_op)activation);
@@ -107,7 +107,7 @@ static bool takes(int64_t activation, bool is_beta, float *preset)
     return found;
 }
 
-/* The list has a number for each activation that takes one, in order; the others keep theirs. */
+/* Reads a number for each activation with the parameter, in order; others keep the preset. */
 static itg_status read_parameters(itg_map_node *node, bool is_beta, float out[6], itg_error *err)
 {
     const char *name = is_beta ? "activation_beta" : "activation_alpha";

@@ -1,4 +1,4 @@
-/* Einsum: its equation becomes a constant input, the last one (base/einsum.h). */
+/* Einsum: the equation becomes a constant, the last input (base/einsum.h). */
 #include <string.h>
 #include "base/einsum.h"
 #include "graph/onnx/map.h"
@@ -7,8 +7,8 @@ enum { MOST_LABELS = 128 };
 
 typedef struct equation {
     int64_t labels[MOST_LABELS];
-    int32_t count, lists;              /* of labels; of lists that are ended */
-    int32_t seen[ITG_EINSUM_REST + 1]; /* how often an operand has the label */
+    int32_t count, lists;              /* count: of labels; lists: of finished lists */
+    int32_t seen[ITG_EINSUM_REST + 1]; /* how often the operands have the label */
 } equation;
 
 static bool add(equation *e, int64_t label)
@@ -19,14 +19,14 @@ static bool add(equation *e, int64_t label)
     return true;
 }
 
-/* a..z, then A..Z; -1: no letter. */
+/* Returns the number of a letter, a..z before A..Z; -1: not a letter. */
 static int64_t letter(char c)
 {
     if (c >= 'a' && c <= 'z') return c - 'a';
     return c >= 'A' && c <= 'Z' ? c - 'A' + 26 : -1;
 }
 
-/* Lists separated by commas, to the end of the text or to an arrow, behind which *text stands. */
+/* Reads lists separated by commas up to an arrow or the end, and moves *text behind it. */
 static bool read_lists(const char **text, equation *e, bool *arrow)
 {
     *arrow = false;
@@ -46,7 +46,7 @@ static bool read_lists(const char **text, equation *e, bool *arrow)
     }
 }
 
-/* Without an arrow: the rest, then the letters that stand there once, capitals first. */
+/* Adds the output if there is no arrow: "..." and the letters that occur once, capitals first. */
 static bool add_implicit_output(equation *e)
 {
     if (e->seen[ITG_EINSUM_REST] > 0 && !add(e, ITG_EINSUM_REST)) return false;

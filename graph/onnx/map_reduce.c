@@ -1,8 +1,8 @@
 /* Reductions, and operators that normalize along axes. */
 #include "graph/onnx/map.h"
 
-/* Before opset 13 the input is flattened to two dimensions at `axis`, 1 if absent; the node's opset
- * tells shape inference. */
+/* Before opset 13 the input is flattened to two dimensions at `axis`, 1 if absent. Shape inference
+ * distinguishes this by the node's opset. */
 static itg_status map_softmax(itg_map_node *node, itg_error *err)
 {
     (void)err;
@@ -10,16 +10,16 @@ static itg_status map_softmax(itg_map_node *node, itg_error *err)
     return ITG_OK;
 }
 
-/* More than one output is training before opset 14, and needs training_mode from then on. */
+/* Refuses further outputs, which are for training (since opset 14 with training_mode). */
 static itg_status map_batch_normalization(itg_map_node *node, itg_error *err)
 {
-    if (node->output_count == 1) return ITG_OK;
+    if (node->output_count == 1 || node->attrs.training_mode) return ITG_OK;
     return itg_map_fail(node, err, ITG_UNSUPPORTED,
                         "it has %d outputs, as in training; 1 is supported",
                         (int)node->output_count);
 }
 
-/* Absent: all axes but the channels of an image. */
+/* Without axes: all axes of an image except the channels. */
 static itg_status map_mean_variance(itg_map_node *node, itg_error *err)
 {
     static const int64_t image[] = {0, 2, 3};
@@ -54,9 +54,7 @@ static const itg_op_rule rules[] = {
     {ITG_OP_LOG_SOFTMAX, map_softmax, {{0}}},
     {ITG_OP_BATCH_NORMALIZATION,
      map_batch_normalization,
-     {{"momentum", ITG_FILE_IGNORED, 0, 0},
-      {"spatial", ITG_FILE_ONLY, 0, 1},
-      {"training_mode", ITG_FILE_ONLY, 0, 0}}},
+     {{"momentum", ITG_FILE_IGNORED, 0, 0}, {"spatial", ITG_FILE_ONLY, 0, 1}}},
     {ITG_OP_LAYER_NORMALIZATION, NULL, {{"stash_type", ITG_FILE_ONLY, 0, 1}}},
 };
 

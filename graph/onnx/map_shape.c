@@ -1,7 +1,7 @@
 /* Operators that change shape or element type only. */
 #include "graph/onnx/map.h"
 
-/* Absent: perm[0] stays -1, the order is reversed. */
+/* Without perm, perm[0] stays -1, which reverses the order. */
 static itg_status map_transpose(itg_map_node *node, itg_error *err)
 {
     const int64_t *perm = NULL;
@@ -37,7 +37,7 @@ static itg_status map_cast(itg_map_node *node, itg_error *err)
                : itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'to' is missing");
 }
 
-/* The same as Expand of a scalar: so its value keeps its type, and no attribute has to hold it. */
+/* Makes the node an Expand of a scalar, whose constant keeps the type of the value. */
 static itg_status map_constant_of_shape(itg_map_node *node, itg_error *err)
 {
     float zero = 0.0f;
@@ -61,8 +61,8 @@ static itg_status map_constant_of_shape(itg_map_node *node, itg_error *err)
     return status;
 }
 
-/* Inference: the ratio has no meaning, and a constant training_mode must be false; another one is
- * shape inference's. */
+/* Drops the ratio, which has no meaning in inference. A constant training_mode must be false; shape
+ * inference checks one that is not constant. */
 static itg_status map_dropout(itg_map_node *node, itg_error *err)
 {
     itg_tensor mode;

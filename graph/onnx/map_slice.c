@@ -9,7 +9,7 @@ static itg_status map_concat(itg_map_node *node, itg_error *err)
                : itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'axis' is missing");
 }
 
-/* num_outputs (opset 18) repeats what the node's outputs say. */
+/* num_outputs (opset 18) must equal the number of outputs. */
 static itg_status map_split(itg_map_node *node, itg_error *err)
 {
     int64_t parts = node->output_count;
@@ -24,13 +24,13 @@ static itg_status map_split(itg_map_node *node, itg_error *err)
     if (sizes->type != ITG_ATTR_INTS || sizes->count != node->output_count)
         return itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'split' is no list of %d integers",
                             (int)node->output_count);
-    /* Read only: the value is copied. */
+    /* only read: add_input copies it */
     itg_tensor tensor = {.dtype = ITG_S64, .shape = {.rank = 1, .dims = {sizes->count}}};
     tensor.data = (void *)(uintptr_t)sizes->ints;
     return itg_map_add_input(node, 1, "split", &tensor, err);
 }
 
-/* Opset 10 made inputs of the attributes and added steps. */
+/* Turns the attributes before opset 10 into inputs, with steps of 1. */
 static itg_status map_slice(itg_map_node *node, itg_error *err)
 {
     static const int64_t ones[ITG_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -63,7 +63,7 @@ static itg_status map_slice(itg_map_node *node, itg_error *err)
     return status;
 }
 
-/* Opset 11 made inputs of pads and value. */
+/* Turns pads and value, attributes before opset 11, into inputs. */
 static itg_status map_pad(itg_map_node *node, itg_error *err)
 {
     float value = node->attrs.pad_value;

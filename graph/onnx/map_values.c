@@ -1,7 +1,7 @@
 /* Operators that choose, compare or sum elements. */
 #include "graph/onnx/map.h"
 
-/* Opset 10 made an input of k. */
+/* Turns k, an attribute before opset 10, into an input. */
 static itg_status map_top_k(itg_map_node *node, itg_error *err)
 {
     int64_t k = 0;
@@ -13,7 +13,7 @@ static itg_status map_top_k(itg_map_node *node, itg_error *err)
     return status == ITG_OK ? itg_map_add_input(node, 1, "k", &tensor, err) : status;
 }
 
-/* The preset says that there is no axis. */
+/* Refuses the number that stands for a missing axis. */
 static itg_status map_flat_axis(itg_map_node *node, itg_error *err)
 {
     if (node->attrs.axis != ITG_MAX_RANK || !itg_map_has(node, "axis")) return ITG_OK;
@@ -28,7 +28,7 @@ static itg_status map_bit_shift(itg_map_node *node, itg_error *err)
                : itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'direction' is missing");
 }
 
-/* A sum of two is Add; a sum or mean of one is its operand. */
+/* A Sum of two operands becomes Add; a Sum or Mean of one becomes Identity. */
 static itg_status map_sum(itg_map_node *node, itg_error *err)
 {
     (void)err;
@@ -37,7 +37,7 @@ static itg_status map_sum(itg_map_node *node, itg_error *err)
     return ITG_OK;
 }
 
-/* Its successor, without a reduction. */
+/* Scatter becomes ScatterElements without a reduction. */
 static itg_status map_scatter(itg_map_node *node, itg_error *err)
 {
     node->op = ITG_OP_SCATTER_ELEMENTS;

@@ -1,5 +1,5 @@
-/* Operators that move a window over space: convolution and pooling. One spatial dimension becomes
- * two, the first of size 1. */
+/* Operators with a sliding window: convolution and pooling. A 1-D window becomes a 2-D one of
+ * height 1. */
 #include <inttypes.h>
 #include <string.h>
 #include "graph/onnx/map.h"
@@ -22,7 +22,7 @@ static itg_status read_auto_pad(itg_map_node *node, itg_error *err)
     return itg_map_fail(node, err, ITG_UNSUPPORTED, "attribute 'auto_pad' is '%.40s'", text);
 }
 
-/* The number of spatial dimensions by whatever states it; 0: nothing does. */
+/* Returns the number of spatial dimensions that an attribute or the weights state; 0: none does. */
 static int32_t stated_rank(const itg_map_node *node)
 {
     static const char *const lists[] = {"kernel_shape", "strides", "dilations", "pads"};
@@ -35,7 +35,7 @@ static int32_t stated_rank(const itg_map_node *node)
     return itg_map_constant(node, 1, &weight) ? weight.shape.rank - 2 : 0;
 }
 
-/* depth: where the first number of three goes. */
+/* Reads a list with one number per spatial dimension. depth: receives the first of three. */
 static itg_status read_spatial(itg_map_node *node, const char *name, int64_t lo, int64_t *depth,
                                int64_t out[2], itg_error *err)
 {
@@ -80,7 +80,7 @@ static itg_status read_pads(itg_map_node *node, int32_t rank, itg_error *err)
     return ITG_OK;
 }
 
-/* The operator of volumes that the node becomes. */
+/* Replaces the operator by its variant for volumes; false: it has none. */
 static bool take_volume_op(itg_map_node *node)
 {
     static const int64_t depth[] = {0, 1, 1, 0, 0};
@@ -122,8 +122,8 @@ static itg_status map_window(itg_map_node *node, itg_error *err)
     return status;
 }
 
-/* Weights that are constants state a kernel that the attribute leaves out; others are known at
- * shape inference only. */
+/* Takes a kernel that is not stated from constant weights. Of other weights, shape inference takes
+ * it. */
 itg_status itg_map_conv(itg_map_node *node, itg_error *err)
 {
     itg_tensor weight;
@@ -163,7 +163,7 @@ static itg_status map_pool(itg_map_node *node, itg_error *err)
     return status;
 }
 
-/* Names of ours: what ONNX has is Conv and the pools. */
+/* Refuses the internal names of operators on volumes; ONNX calls them Conv and the pools. */
 static itg_status map_volume(itg_map_node *node, itg_error *err)
 {
     return itg_map_fail(node, err, ITG_UNSUPPORTED, "the operator is not supported");

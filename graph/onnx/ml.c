@@ -16,7 +16,7 @@ static bool is_label(const itg_onnx_value *output)
     return output->dtype == ITG_S64 || output->dtype == ITG_S32;
 }
 
-/* Outputs of classes go, unless there is nothing else. */
+/* Removes outputs that hold class labels, unless no other output is left. */
 static itg_status leave_labels_out(itg_onnx_file *file, itg_error *err)
 {
     itg_onnx_value *kept = itg_arena_array(file->arena, (size_t)file->output_count, sizeof *kept);
@@ -58,7 +58,7 @@ static bool index_values(itg_ml *m)
     return done;
 }
 
-/* What a rule refuses stays as it is, marked; import reports it with all others. */
+/* Writes out a node. One that is refused stays, marked; import reports it with the others. */
 static void write_node(itg_ml *m, const itg_ml_rule *rule, itg_refusals *refusals)
 {
     const int32_t before = m->count;

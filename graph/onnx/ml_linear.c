@@ -3,15 +3,15 @@
 #include <string.h>
 #include "graph/onnx/ml_write.h"
 
-/* ---- one value a feature ---- */
+/* ---- operators on single features ---- */
 
-/* Two lists of one length, or one of them of length 1. */
+/* Whether a list has one element, or as many as another that has more than one. */
 static bool is_list(int64_t count, int64_t other)
 {
     return count == 1 || (count > 1 && (other <= 1 || other == count));
 }
 
-/* Whether an offset is more than the rounding error of data that was centred already. */
+/* Whether an offset is more than the rounding error of data that is centred. */
 static bool moves(const float *offset, int64_t offsets, const float *scale, int64_t scales)
 {
     for (int64_t i = 0; i < offsets || i < scales; i++)
@@ -48,7 +48,7 @@ static void write_binarizer(itg_ml *m)
     itg_ml_add(m, &cast);
 }
 
-/* What stands for NaN, or for one number. */
+/* Replaces NaN, or one number, by the imputed values. */
 static void write_imputer(itg_ml *m)
 {
     int64_t count;
@@ -67,9 +67,9 @@ static void write_imputer(itg_ml *m)
     itg_ml_add(m, &where);
 }
 
-/* ---- rows ---- */
+/* ---- operators on rows ---- */
 
-/* Whether the value is a Softmax's, so that its rows are of sum 1 already. */
+/* Whether the value is the result of a Softmax, whose rows already sum to one. */
 static bool sums_to_one(const itg_ml *m, const char *value)
 {
     for (int32_t n = m->count - 1; n >= 0; n--)
@@ -80,7 +80,7 @@ static bool sums_to_one(const itg_ml *m, const char *value)
     return false;
 }
 
-/* x / max(x); a row without a maximum but 0 stays. */
+/* x / max(x); a row whose maximum is 0 stays. */
 static void write_max(itg_ml *m)
 {
     const char *x = itg_ml_input(m), *zero = itg_ml_scalar(m, 0), *one = itg_ml_scalar(m, 1);
@@ -117,7 +117,7 @@ static void write_normalizer(itg_ml *m)
     itg_ml_add(m, &node);
 }
 
-/* Columns of x by number; of a list it makes one row. */
+/* Selects columns of x by number; an x of rank 1 counts as one row. */
 static void write_extractor(itg_ml *m)
 {
     static const int64_t list[1] = {-1}, row[2] = {1, -1};
@@ -154,7 +154,7 @@ static void write_vectorizer(itg_ml *m)
     itg_ml_add(m, &same);
 }
 
-/* The map's tensor stands for it. */
+/* The map is represented by its tensor. */
 static void write_zip_map(itg_ml *m)
 {
     itg_ml_add(
@@ -163,7 +163,7 @@ static void write_zip_map(itg_ml *m)
 
 /* ---- linear models ---- */
 
-/* x * transposed coefficients + intercepts; rows: of them. */
+/* x * transposed coefficients [rows, ...] + intercepts. */
 static const char *write_scores(itg_ml *m, int64_t rows, const float *intercepts)
 {
     int64_t count;

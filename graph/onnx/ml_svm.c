@@ -1,4 +1,4 @@
-/* Support vector machines: kernels of x with all support vectors [N,S], then sums of them. */
+/* Support vector machines: kernels of x with all support vectors [N,S], and their sums. */
 #include <math.h>
 #include <string.h>
 #include "graph/onnx/ml_write.h"
@@ -41,7 +41,7 @@ static bool read_machine(itg_ml *m, int64_t vectors, machine *out)
 
 /* ---- kernels ---- */
 
-/* gamma * x . v + bias */
+/* factor * x . v + bias for each support vector v. */
 static const char *products(itg_ml *m, const machine *s, const char *x, float factor,
                             const float *bias)
 {
@@ -52,7 +52,7 @@ static const char *products(itg_ml *m, const machine *s, const char *x, float fa
     return itg_ml_gemm(m, x, s->vectors, s->features, w, bias, NULL);
 }
 
-/* exp(-gamma |x - v|^2), the square as |x|^2 - 2 x . v + |v|^2. */
+/* exp(-gamma |x - v|^2), where the square is |x|^2 - 2 x . v + |v|^2. */
 static const char *radial(itg_ml *m, const machine *s, const char *x)
 {
     float *bias = itg_ml_array(m, s->vectors), *ones = itg_ml_array(m, s->features);
@@ -133,8 +133,8 @@ static int64_t sum_of(const int64_t *counts, int64_t count)
     return sum;
 }
 
-/* Row of the pair (i, j), i < j: coefficients of row j - 1 for vectors of class i, of row i for
- * those of class j. */
+/* Fills the weights of the pair of classes (i, j), i < j. Vectors of class i have their
+ * coefficients for it in row j - 1, those of class j in row i. */
 static void fill_pair(const machine *s, const int64_t *counts, int64_t i, int64_t j, float *row)
 {
     const int64_t first_i = sum_of(counts, i), first_j = sum_of(counts, j);
@@ -144,7 +144,7 @@ static void fill_pair(const machine *s, const int64_t *counts, int64_t i, int64_
         row[v] = s->coefficient[i * s->vectors + v];
 }
 
-/* Decisions of all pairs [N, pairs]; the first class wins where one is positive. */
+/* Decisions of all pairs [N, pairs]; a positive one is for the first class. */
 static const char *decisions(itg_ml *m, const machine *s, const int64_t *counts, int64_t classes,
                              const char *terms)
 {
@@ -157,7 +157,7 @@ static const char *decisions(itg_ml *m, const machine *s, const int64_t *counts,
     return itg_ml_gemm(m, terms, pairs, s->vectors, w, s->rho, NULL);
 }
 
-/* Votes [N, classes] of signs. */
+/* Votes [N, classes], from the signs of the decisions. */
 static const char *votes_of(itg_ml *m, int64_t classes, const char *decision)
 {
     const int64_t pairs = classes * (classes - 1) / 2;
@@ -177,7 +177,7 @@ static const char *votes_of(itg_ml *m, int64_t classes, const char *decision)
     return itg_ml_gemm(m, signs, classes, pairs, w, NULL, NULL);
 }
 
-/* Without support vectors: a linear classifier. */
+/* A classifier without support vectors is linear. */
 static void write_linear(itg_ml *m, const machine *s, const itg_ml_classes *classes)
 {
     const int64_t rows = classes->count;

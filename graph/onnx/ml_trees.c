@@ -1,10 +1,11 @@
 /* Trees as matrix products (the GEMM strategy of Hummingbird: Nakandala et al., "A Tensor Compiler
  * for Unified Machine Learning Prediction Serving", OSDI 2020). For each tree:
- *   bits   = Clip(K * (threshold - x), 0, 1)    one for each branch: 1 where it takes its true side
- *   leaves = Clip(bits * paths + 1 - trues, 0, 1)   1 for the leaf whose path all bits agree with
- * and the leaves of all trees, times their weights, are the scores. It departs from the paper in
- * the bits: K is a power of two so large that two different float32 numbers are at least 1 apart,
- * so that comparisons are exact in float32, and a clamp behind a sum of products in integers. */
+ *   bits   = Clip(K * (threshold - x), 0, 1)       for each branch: 1 if its condition is true
+ *   leaves = Clip(bits * paths + 1 - trues, 0, 1)  1 for the leaf whose path agrees with all bits
+ * The scores are the leaves of all trees times their weights. It departs from the paper in the
+ * bits: K is a power of two so large that different float32 numbers become at least 1 apart. The
+ * comparisons are then exact in float32, and in integers they are a clamp behind a sum of
+ * products. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,18 +17,19 @@ typedef struct tree_node {
     int64_t tree, id, feature, yes, no;
     float threshold;
     const char *mode;
-    int64_t branch; /* of its tree */
+    int64_t branch; /* index among the branches of its tree */
     bool is_leaf, is_child, is_seen;
 } tree_node;
 
 typedef struct forest {
     tree_node *nodes; /* sorted by tree and id */
     int64_t count, features, trees;
-    int64_t *leaf_of; /* [count]: the number of a leaf, of all trees; -1: a tree that is a leaf */
+    int64_t *leaf_of; /* [count]: index of a leaf among those of all trees; -1: a branch, or a tree
+                         that is one leaf */
     int64_t leaves;
-    const char **made; /* leaves [N, leaves] of each tree that has branches */
+    const char **made; /* outputs: leaves [N, leaves] of each tree that has branches */
     int32_t made_count;
-    float *base; /* [targets]: what is added */
+    float *base; /* [targets]: added to the scores */
     int64_t targets;
     float *weights; /* [targets, leaves] */
     const char *zero, *one;
@@ -129,7 +131,7 @@ typedef struct one_tree {
     forest *f;
     int64_t first, end; /* its nodes */
     int64_t branches, leaves, first_leaf;
-    float *path;  /* [branches]: of the node that is looked at, 1 for true, -1 for false */
+    float *path;  /* [branches]: to the visited node: 1 for true, -1 for false, 0: not on it */
     float *paths; /* [leaves, branches] */
     float *bias;  /* [leaves] */
 } one_tree;
@@ -156,7 +158,7 @@ static void walk(itg_ml *m, one_tree *t, tree_node *n, int64_t trues, int depth)
     t->path[n->branch] = 0;
 }
 
-/* The next number behind the threshold, at least 2^-MOST_SHIFT away. */
+/* Returns the number next to the threshold, at least 2^-MOST_SHIFT away. */
 static float behind(float threshold, float sign)
 {
     const float next = nextafterf(threshold, sign * HUGE_VALF);
@@ -164,8 +166,8 @@ static float behind(float threshold, float sign)
     return fabsf(next - threshold) < least ? threshold + sign * least : next;
 }
 
-/* K * (threshold - x) is at least 1 where the branch takes its true side, else at most 0; a
- * comparison that includes the threshold has the next number for it. */
+/* Fills row and bias so that K * (threshold - x) is at least 1 where the branch's condition is
+ * true, else at most 0. If the condition includes equality, the threshold is the next number. */
 static void fill_bit(const tree_node *n, float *row, float *bias)
 {
     const bool is_less = n->mode[7] == 'L', with_equal = strlen(n->mode) > 9;
@@ -197,7 +199,7 @@ static void write_tree(itg_ml *m, one_tree *t, const char *x)
         clip(m, f, itg_ml_gemm(m, bits, t->leaves, t->branches, t->paths, t->bias, NULL));
 }
 
-/* Numbers its leaves and branches; returns its root, NULL after a failure. */
+/* Numbers the tree's leaves and branches. Returns its root; NULL after a failure. */
 static tree_node *number_nodes(itg_ml *m, one_tree *t)
 {
     tree_node *root = NULL;
@@ -235,7 +237,7 @@ static void add_tree(itg_ml *m, forest *f, int64_t first, int64_t end, const cha
     if (m->status == ITG_OK) write_tree(m, &t, x);
 }
 
-/* The width of input 0, where the file states it; else 0. */
+/* Returns the width of input 0 as the file states it; 0: it does not. */
 static int64_t stated_width(const itg_ml *m)
 {
     for (int32_t i = 0; i < m->file->input_count; i++) {
@@ -246,7 +248,7 @@ static int64_t stated_width(const itg_ml *m)
     return 0;
 }
 
-/* x as far as trees read it: of an input all columns, else the first ones. */
+/* Returns the columns of x that trees read: all if the width is known, else the first ones. */
 static const char *columns(itg_ml *m, forest *f)
 {
     const int64_t width = stated_width(m);
@@ -300,7 +302,6 @@ static void add_weight(itg_ml *m, forest *f, int64_t tree, int64_t id, int64_t t
         f->weights[target * f->leaves + leaf] += weight;
 }
 
-/* factor: of all weights. */
 static void read_weights(itg_ml *m, forest *f, const leaf_names *names, float factor)
 {
     int64_t n[4];
@@ -329,7 +330,7 @@ static void read_base(itg_ml *m, forest *f, int64_t targets)
     if (f->base && count > 0) memcpy(f->base, base, (size_t)count * sizeof *base);
 }
 
-/* Scores [N, targets]. */
+/* Returns the scores [N, targets]. */
 static const char *write_scores(itg_ml *m, forest *f, int64_t targets, const leaf_names *names,
                                 bool is_mean)
 {
@@ -361,8 +362,8 @@ static void write_regressor(itg_ml *m)
     itg_ml_transform(m, scores, itg_ml_output(m, 0));
 }
 
-/* Two classes, and all weights are of number 0: one score, which the second class wins where it is
- * positive; where no weight is negative, where it is above 1/2. */
+/* Whether there are two classes and all weights are of class 0. There is then one score. The second
+ * class wins if it is positive, or, where no weight is negative (*is_share), above 1/2. */
 static bool is_binary(itg_ml *m, const itg_ml_classes *classes, bool *is_share)
 {
     int64_t count, weights;

@@ -54,17 +54,17 @@ void itg_ml_keep(itg_ml *m, const itg_onnx_node *node)
     m->nodes[m->count++] = *node;
 }
 
-/* "node/Op", and a number where there is such a value. */
+/* Returns a new name "node/Op", with a number if it is taken. */
 static const char *new_value(itg_ml *m, const char *op)
 {
     const char *base = *m->node->name ? m->node->name : m->node->op_type;
     const char *wanted = itg_arena_format(m->file->arena, "%s/%s", base, op);
     const char *name = wanted ? itg_names_unique(&m->values, wanted, 0) : NULL;
-    if (!name) alloc(m, SIZE_MAX / 16, 16); /* says that there is no memory */
+    if (!name) alloc(m, SIZE_MAX / 16, 16); /* fails, and so records that there is no memory */
     return name ? name : "";
 }
 
-/* inputs: kept as they are. out NULL: a new value. */
+/* Adds a node; keeps a pointer to inputs. out NULL: a new value. */
 static const char *add(itg_ml *m, const char *op, const char *const *inputs, int32_t count,
                        itg_onnx_attr *attrs, int32_t attr_count, const char *out)
 {
@@ -146,7 +146,7 @@ const char *itg_ml_gemm(itg_ml *m, const char *x, int64_t rows, int64_t columns,
     return itg_ml_add(m, &node);
 }
 
-/* ONNX's code of float32. */
+/* 1: TensorProto.FLOAT. */
 const char *itg_ml_input(itg_ml *m)
 {
     if (m->node->input_count < 1 || !*m->node->inputs[0]) {

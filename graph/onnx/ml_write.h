@@ -1,5 +1,5 @@
-/* Private to ml*.c: nodes that stand for one node of domain ai.onnx.ml. The first failure is kept;
- * after it calls do nothing and return "". */
+/* Private to ml*.c: writes the nodes that replace one node of domain ai.onnx.ml. The first failure
+ * is kept; later calls do nothing and return "". */
 #ifndef ITG_ONNX_ML_WRITE_H
 #define ITG_ONNX_ML_WRITE_H
 #include "graph/names.h"
@@ -7,9 +7,9 @@
 
 typedef struct itg_ml {
     itg_onnx_file *file;
-    const itg_onnx_node *node; /* that is written out */
+    const itg_onnx_node *node; /* the one that is replaced */
     int32_t index;             /* of it, for messages */
-    itg_names values;          /* of the graph */
+    itg_names values;          /* names of the graph's values */
     itg_onnx_node *nodes;      /* written so far */
     int32_t count, room;
     itg_status status;
@@ -36,7 +36,7 @@ typedef struct itg_ml_new {
 } itg_ml_new;
 
 void itg_ml_fail(itg_ml *m, itg_status code, const char *format, ...) ITG_PRINTF(3, 4);
-void itg_ml_keep(itg_ml *m, const itg_onnx_node *node); /* a node as it is */
+void itg_ml_keep(itg_ml *m, const itg_onnx_node *node); /* copies a node unchanged */
 /* Returns the output's name. */
 const char *itg_ml_add(itg_ml *m, const itg_ml_new *node);
 const char *itg_ml_concat(itg_ml *m, const char *const *inputs, int32_t count);
@@ -50,10 +50,10 @@ const char *itg_ml_gemm(itg_ml *m, const char *x, int64_t rows, int64_t columns,
 const char *itg_ml_input(itg_ml *m);
 /* Output `index` of the node; NULL: it is left out. */
 const char *itg_ml_output(const itg_ml *m, int32_t index);
-/* Floats of the arena, zeros. */
+/* A zeroed array in the file's arena. */
 float *itg_ml_array(itg_ml *m, int64_t count);
 
-/* ---- attributes: absent is a count of 0, or the preset; another type is an error ---- */
+/* ---- attributes: an absent one has count 0 or the preset; a wrong type is an error ---- */
 const float *itg_ml_get_floats(itg_ml *m, const char *name, int64_t *count);
 const int64_t *itg_ml_get_ints(itg_ml *m, const char *name, int64_t *count);
 const char *const *itg_ml_get_strings(itg_ml *m, const char *name, int64_t *count);
@@ -64,20 +64,20 @@ const char *itg_ml_get_string(itg_ml *m, const char *name, const char *preset);
 /* ---- classes ---- */
 typedef struct itg_ml_classes {
     int64_t count;
-    const int64_t *labels; /* NULL: they are strings, and the label is their number */
+    const int64_t *labels; /* NULL: labels are strings, and each is represented by its index */
 } itg_ml_classes;
-/* ints: the attribute's name, which differs. */
+/* ints: name of the attribute with integer labels. */
 itg_ml_classes itg_ml_get_classes(itg_ml *m, const char *ints);
-/* Output 0, int64: the class of the largest of `votes` [N, classes]; output 1: the scores, behind
- * their post_transform. */
+/* Writes output 0, int64: the class with the largest of `votes` [N, classes]; and output 1: the
+ * scores after their post_transform. */
 void itg_ml_write_classes(itg_ml *m, const itg_ml_classes *classes, const char *votes,
                           const char *scores);
-/* [-s, s] of a score s [N,1], or [1 - s, s]. */
+/* Returns [-s, s] of a score s [N,1]; from_one: [1 - s, s]. */
 const char *itg_ml_two(itg_ml *m, const char *score, bool from_one);
-/* Outputs 0 and 1 of two classes with one score; each is itg_ml_two's of its flag. A SOFTMAX is
- * left out, as ONNX Runtime does. */
+/* Writes outputs 0 and 1 of two classes with one score, each by itg_ml_two with its flag. A SOFTMAX
+ * is left out, as in ONNX Runtime. */
 void itg_ml_write_binary(itg_ml *m, const itg_ml_classes *classes, const char *score,
                          bool votes_from_one, bool scores_from_one);
-/* post_transform: NONE, SOFTMAX or LOGISTIC; out is always written. */
+/* Applies post_transform (NONE, SOFTMAX or LOGISTIC). The result is named `out`. */
 void itg_ml_transform(itg_ml *m, const char *scores, const char *out);
 #endif

@@ -10,7 +10,7 @@
 
 enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_STRING = 3, TYPE_FLOATS = 6, TYPE_INTS = 7 };
 
-enum { TENSOR_INT4 = 22 }; /* TensorProto.DataType; no dtype here */
+enum { TENSOR_INT4 = 22 }; /* TensorProto.DataType; itg_dtype has no such type */
 
 /* A growing array of messages; the arena keeps what it outgrew. */
 typedef struct list {
@@ -26,15 +26,15 @@ struct itg_onnx_writer {
     itg_error error; /* code ITG_OK: none so far */
 };
 
-static void broken(itg_onnx_writer *w, itg_status code, const char *what)
+static void fail(itg_onnx_writer *w, itg_status code, const char *what)
 {
     if (w->error.code == ITG_OK) itg_fail(&w->error, code, "%s: %s", w->graph.name, what);
 }
 
-/* `memory`; where it is NULL, that is the writer's failure. */
-static void *got(itg_onnx_writer *w, void *memory)
+/* Returns `memory`; NULL makes the writer fail. */
+static void *checked(itg_onnx_writer *w, void *memory)
 {
-    if (!memory) broken(w, ITG_NO_MEMORY, "out of memory");
+    if (!memory) fail(w, ITG_NO_MEMORY, "out of memory");
     return memory;
 }
 
@@ -42,7 +42,7 @@ static void append(itg_onnx_writer *w, list *to, void *item)
 {
     if (to->count == to->capacity) {
         size_t capacity = to->capacity ? 2 * to->capacity : 8;
-        void **items = got(w, itg_arena_array(w->arena, capacity, sizeof *items));
+        void **items = checked(w, itg_arena_array(w->arena, capacity, sizeof *items));
         if (!items) return;
         if (to->count > 0) memcpy(items, to->items, to->count * sizeof *items);
         to->items = items;
@@ -53,14 +53,14 @@ static void append(itg_onnx_writer *w, list *to, void *item)
 
 static char *copy_text(itg_onnx_writer *w, const char *text)
 {
-    return got(w, itg_arena_strdup(w->arena, text ? text : ""));
+    return checked(w, itg_arena_strdup(w->arena, text ? text : ""));
 }
 
-/* A new message of a kind; NULL: there is a failure, now or before. */
+/* Makes a message of a kind; NULL: the writer has failed. */
 static void *new_message(itg_onnx_writer *w, const ProtobufCMessageDescriptor *kind)
 {
     if (w->error.code != ITG_OK) return NULL;
-    void *message = got(w, itg_arena_alloc(w->arena, kind->sizeof_message));
+    void *message = checked(w, itg_arena_alloc(w->arena, kind->sizeof_message));
     if (message) protobuf_c_message_init(kind, message);
     return message;
 }
@@ -176,17 +176,17 @@ static void *add_initializer(itg_onnx_writer *w, const char *name, int32_t type,
     proto->has_data_type = 1;
     proto->data_type = type;
     proto->n_dims = (size_t)shape->rank;
-    proto->dims = got(w, itg_arena_copy(w->arena, shape->dims, sizeof shape->dims));
+    proto->dims = checked(w, itg_arena_copy(w->arena, shape->dims, sizeof shape->dims));
     proto->has_raw_data = 1;
     proto->raw_data.len = bytes;
-    proto->raw_data.data = got(w, itg_arena_alloc(w->arena, bytes));
+    proto->raw_data.data = checked(w, itg_arena_alloc(w->arena, bytes));
     return proto->raw_data.data;
 }
 
 static bool has_elements(itg_onnx_writer *w, const itg_shape *shape, int64_t *elements)
 {
     if (itg_shape_elements(shape, elements)) return true;
-    broken(w, ITG_BAD_ARGUMENT, "an initializer of unknown or too large shape");
+    fail(w, ITG_BAD_ARGUMENT, "an initializer of unknown or too large shape");
     return false;
 }
 
@@ -214,7 +214,7 @@ void itg_onnx_writer_int4(itg_onnx_writer *w, const char *name, const itg_shape 
 /* ---- nodes ---- */
 static char **copy_names(itg_onnx_writer *w, const char *const *names, int32_t count)
 {
-    char **copy = got(w, itg_arena_array(w->arena, (size_t)count, sizeof *copy));
+    char **copy = checked(w, itg_arena_array(w->arena, (size_t)count, sizeof *copy));
     for (int32_t i = 0; copy && i < count; i++)
         copy[i] = copy_text(w, names[i]);
     return copy;
@@ -249,7 +249,7 @@ void itg_onnx_writer_node(itg_onnx_writer *w, const char *domain, const char *op
 /* An attribute of the last node; NULL: failed. */
 static ItgOnnx__AttributeProto *new_attribute(itg_onnx_writer *w, const char *name, int32_t type)
 {
-    if (w->nodes.count == 0) broken(w, ITG_BAD_ARGUMENT, "an attribute before any node");
+    if (w->nodes.count == 0) fail(w, ITG_BAD_ARGUMENT, "an attribute before any node");
     ItgOnnx__AttributeProto *attribute =
         add_message(w, &w->attributes, &itg_onnx__attribute_proto__descriptor);
     if (!attribute) return NULL;
@@ -275,12 +275,12 @@ void itg_onnx_writer_float(itg_onnx_writer *w, const char *name, float value)
     a->f = value;
 }
 
-/* A copy of a list attribute's elements; NULL: failed. */
+/* Copies the elements of a list attribute; NULL: failed. */
 static void *copy_list(itg_onnx_writer *w, const void *values, int64_t count, size_t size)
 {
     size_t bytes = 0;
     bool fits = count >= 0 && itg_mul_size((size_t)count, size, &bytes);
-    return got(w, fits ? itg_arena_copy(w->arena, values, bytes) : NULL);
+    return checked(w, fits ? itg_arena_copy(w->arena, values, bytes) : NULL);
 }
 
 void itg_onnx_writer_ints(itg_onnx_writer *w, const char *name, const int64_t *values,
@@ -311,8 +311,8 @@ void itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const char *va
 }
 
 /* ---- the file ---- */
-/* The IR version that came with an opset (ONNX's docs/Versioning.md): the lowest that readers of
- * the opset accept. */
+/* Returns the IR version that came with an opset (ONNX's docs/Versioning.md): the lowest that
+ * readers of the opset accept. */
 static int64_t ir_version(const itg_onnx_writer *w)
 {
     static const struct {
@@ -325,7 +325,7 @@ static int64_t ir_version(const itg_onnx_writer *w)
     }
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
         if (version >= steps[i].opset) return steps[i].ir;
-    return 4; /* 3 wants every initializer among the inputs */
+    return 4; /* version 3 requires initializers to be inputs */
 }
 
 static void close_model(itg_onnx_writer *w)
@@ -362,7 +362,7 @@ itg_status itg_onnx_writer_pack(itg_onnx_writer *w, const char *name, itg_buffer
     unsigned char *packed = malloc(bytes > 0 ? bytes : 1);
     if (!packed) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for %zu bytes", name, bytes);
     itg_onnx__model_proto__pack(&w->model, packed);
-    /* The reader's limits are the writer's. */
+    /* The writer respects the reader's limits. */
     itg_status status = itg_wire_scan(packed, bytes, ITG_WIRE_MODEL, name, err);
     if (status != ITG_OK) {
         free(packed);

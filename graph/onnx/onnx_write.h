@@ -31,11 +31,11 @@ void itg_onnx_writer_float(itg_onnx_writer *w, const char *name, float value);
 void itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const float *values,
                             int64_t count);
 void itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const char *value);
-/* The bytes of the file, which errors call `name`. Fails if the model exceeds the limits of readers
+/* Packs the model; errors call it `name`. Fails if the model exceeds the limits of readers
  * (wire_scan.h). */
 itg_status itg_onnx_writer_pack(itg_onnx_writer *w, const char *name, itg_buffer *out,
                                 itg_error *err);
-/* The same into a file; none is written on failure. */
+/* Packs the model into a file; on failure none is written. */
 itg_status itg_onnx_writer_save(itg_onnx_writer *w, const char *path, itg_error *err);
 
 /* ---- reader: a checked, flat view (wire scan and memory budget as in itg_onnx_import) ---- */
@@ -50,7 +50,7 @@ typedef struct itg_onnx_attr {
         ITG_ATTR_STRINGS,
         ITG_ATTR_TENSOR,
         ITG_ATTR_GRAPH,
-        ITG_ATTR_REFERENCE, /* in a function: the attribute `s` of the node that calls it */
+        ITG_ATTR_REFERENCE, /* in a function: refers to the attribute `s` of the calling node */
         ITG_ATTR_OTHER
     } type;
     int64_t i;
@@ -65,8 +65,8 @@ typedef struct itg_onnx_attr {
 } itg_onnx_attr;
 typedef struct itg_onnx_node {
     const char *domain, *op_type, *overload, *name;
-    bool in_branch; /* of an If, which decides later whether it counts */
-    int64_t opset;  /* of the function that it stands in; 0: the model's */
+    bool in_branch; /* in a branch of an If; whether it runs is decided later */
+    int64_t opset;  /* of the function that contains it; 0: the model's */
     int32_t input_count, output_count, attr_count;
     const char *const *inputs, *const *outputs;
     const itg_onnx_attr *attrs;
@@ -89,13 +89,13 @@ typedef struct itg_onnx_branch {
     const char *const *outputs;
     const itg_onnx_node *nodes;
 } itg_onnx_branch;
-/* A function of the model itself. */
+/* A function that the model defines. */
 typedef struct itg_onnx_function {
     const char *domain, *name, *overload;
-    int64_t opset; /* of ONNX's own operators in it; 0: it states none */
+    int64_t opset; /* of ONNX's own operators; 0: not stated */
     int32_t input_count, output_count;
     const char *const *inputs, *const *outputs;
-    itg_onnx_node presets; /* attributes that a node that calls it may leave out */
+    itg_onnx_node presets; /* attributes that a calling node may leave out */
     int32_t node_count;
     const itg_onnx_node *nodes;
 } itg_onnx_function;
@@ -107,7 +107,7 @@ typedef struct itg_onnx_file {
     const int64_t *opset_version;
     int32_t function_count;
     const itg_onnx_function *functions;
-    int32_t node_count; /* with those of functions and branches (inline.c) */
+    int32_t node_count; /* after inlining functions and branches (inline.c) */
     const itg_onnx_node *nodes;
     int32_t input_count;
     const itg_onnx_value *inputs;
@@ -119,9 +119,9 @@ typedef struct itg_onnx_file {
     const char *const *metadata_key, *const *metadata_value;
     int32_t data_file_count;
     const char *const *data_files; /* paths of other files that tensors' data was read from */
-    int32_t labels_left_out;       /* outputs of classes that ml.c left out */
-    bool narrowed;                 /* it has float64 numbers, which became float32 */
-    unsigned char hash[32];        /* SHA-256 of the file, and behind it of that data, in order */
+    int32_t labels_left_out;       /* outputs with class labels, removed by ml.c */
+    bool narrowed;                 /* float64 numbers of the file became float32 */
+    unsigned char hash[32];        /* SHA-256 of the file, followed by that data, in order */
 } itg_onnx_file;
 itg_status itg_onnx_file_read(const char *path, itg_onnx_file **out, itg_error *err);
 void itg_onnx_file_destroy(itg_onnx_file *file);

@@ -4,8 +4,8 @@
 
 typedef struct search {
     const itg_onnx_file *file;
-    itg_names makers; /* of values: the node, or behind all nodes the input */
-    int32_t *open;    /* nodes whose inputs are still to be followed */
+    itg_names makers; /* of values: the node's index, or node_count + the input's index */
+    int32_t *open;    /* nodes whose inputs have not been visited */
     int32_t open_count;
     itg_onnx_outputs *out;
 } search;
@@ -26,7 +26,7 @@ static bool index_values(search *s)
     return true;
 }
 
-/* What makes the value is needed. false: neither a node nor an input does. */
+/* Marks the maker of a value as needed. False: it is neither a node nor an input. */
 static bool need(search *s, const char *value)
 {
     const int32_t maker = *value ? itg_names_find(&s->makers, value) : -1;
@@ -45,7 +45,7 @@ static void follow(search *s)
     while (s->open_count > 0) {
         const itg_onnx_node *node = &s->file->nodes[s->open[--s->open_count]];
         for (int32_t i = 0; i < node->input_count; i++)
-            (void)need(s, node->inputs[i]); /* or a constant, or nothing: import tells */
+            (void)need(s, node->inputs[i]); /* may be a constant or undefined: import checks it */
     }
 }
 

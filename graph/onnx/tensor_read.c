@@ -4,7 +4,7 @@
 #include <string.h>
 #include "graph/onnx/tensor_read.h"
 
-/* Which typed field of TensorProto holds the elements where raw_data does not. */
+/* The typed field of TensorProto that holds the elements if raw_data does not. */
 typedef enum typed_field {
     IN_FLOAT,
     IN_DOUBLE,
@@ -17,8 +17,8 @@ typedef enum typed_field {
 typedef struct type_row {
     const char *name;
     typed_field field;
-    bool is_dtype; /* dtype is the same type; else, unless NOWHERE, the type that its values
-                      become: of 16 bits exactly, of 64 rounded */
+    bool is_dtype; /* dtype is the same type; else values are converted to it: of 16 bits exactly,
+                      of 64 rounded */
     itg_dtype dtype;
     size_t raw_size; /* of one element in raw_data */
 } type_row;
@@ -87,7 +87,7 @@ static float widen(int32_t type, uint16_t bits)
     return type == TYPE_FLOAT16 ? float_of_half(bits) : float_of_bits((uint32_t)bits << 16);
 }
 
-/* Half to even; what is finite stays so. */
+/* Rounds half to even; a finite number stays finite. */
 static float narrow(double value)
 {
     if (isfinite(value) && fabs(value) > (double)FLT_MAX) return value < 0 ? -FLT_MAX : FLT_MAX;
@@ -230,7 +230,7 @@ static itg_status read_shape(const ItgOnnx__TensorProto *proto, itg_shape *out, 
     return ITG_OK;
 }
 
-/* The stored amount must be the shape's before anything of the shape's size is allocated. */
+/* Checks the number of stored elements before anything of the shape's size is allocated. */
 static itg_status check_amount(const ItgOnnx__TensorProto *proto, size_t elements, itg_error *err)
 {
     const type_row *row = &types[proto->data_type];

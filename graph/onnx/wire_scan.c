@@ -1,6 +1,6 @@
-/* Wire format: https://protobuf.dev/programming-guides/encoding/. The schema comes from the
- * generated descriptors, so there is no second list of fields to keep. Invariant: position <= end
- * of the innermost frame <= end of every outer one. */
+/* Checks the wire format (https://protobuf.dev/programming-guides/encoding/). The generated
+ * descriptors are the schema. Invariant: position <= end of the innermost frame <= end of every
+ * outer one. */
 #include "graph/onnx/wire_scan.h"
 #include "base/utf8.h"
 #include "onnx.pb-c.h"
@@ -10,7 +10,7 @@ enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 typedef struct frame {
     const ProtobufCMessageDescriptor *type;
     size_t end;
-    uint64_t seen; /* bit i: the single embedded message at field index i was met */
+    uint64_t seen; /* bit i: the single embedded message at field index i was read */
 } frame;
 
 typedef struct scan {
@@ -52,7 +52,7 @@ static itg_status bad_field(const scan *s, const field *f, itg_error *err, const
                     (unsigned)f->number, type, problem);
 }
 
-/* A NUL would end the C string early and make two names one. */
+/* Whether bytes are UTF-8 without NUL, which would end the C string early. */
 static bool is_text(const unsigned char *text, size_t bytes)
 {
     for (size_t i = 0; i < bytes;) {
@@ -83,8 +83,8 @@ static uint32_t declared_wire(ProtobufCType type)
     }
 }
 
-/* Tag and, for scalars, the value; for WIRE_BYTES the position stands at the payload, which lies
- * within the frame. */
+/* Reads a tag and, for scalars, the value. For WIRE_BYTES the position is left at the payload,
+ * which lies within the frame. */
 static itg_status read_field(scan *s, field *f, itg_error *err)
 {
     const frame *top = &s->stack[s->depth - 1];

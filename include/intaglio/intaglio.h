@@ -757,6 +757,15 @@ typedef struct itg_threshold_methods {
 } itg_threshold_methods;
 #define ITG_SEARCHER_TEXT 128
 /* search_options.def lists what may be said of these members on a command line and in a log. */
+/* Where a search begins: a value for each dimension (itg_trial.point). */
+typedef struct itg_search_start itg_search_start;
+/* Where earlier trials came from, as the options as text keep it, and the trials: points of this
+ * search, in order. */
+typedef struct itg_search_past {
+    const char *name;
+    const itg_trial *trials;
+    int64_t count;
+} itg_search_past;
 typedef struct itg_search_options {
     int32_t version;
     /* A searcher's name, and parameters of its own that differ from their defaults:
@@ -793,6 +802,12 @@ typedef struct itg_search_options {
     int64_t cache_bytes; /* memory for activations that candidates share; 0: none. Changes no result
                           */
     int64_t block;       /* as in itg_run_options */
+    /* NULL: the searcher's own beginning. Borrowed. ITG_BAD_ARGUMENT if it is no point of this
+     * search, or the searcher has no use for one (exhaustive, sensitivity). */
+    const itg_search_start *start;
+    /* Trials of earlier searches of this model, hardware and space, which a searcher that learns
+     * (surrogate; others refuse) is told before it begins. NULL: none. Borrowed. */
+    const itg_search_past *past;
     /* The trials of an interrupted run with the same options, in order from 0. The searcher is
      * asked again and must give the same points; their scores are used without evaluating them
      * again, and they are not passed to hooks->trial. */
@@ -804,9 +819,36 @@ typedef struct itg_search_options {
 /* All options that influence the result, as one JSON object: without threads, cache_bytes, block
  * and replay. */
 itg_status itg_search_options_text(const itg_search_options *options, char **out, itg_error *err);
-/* From such text. Errors call it `source`. */
+/* From such text, without the start (itg_search_start_from_text) and earlier trials
+ * (itg_search_past_from_text). Errors call it `source`. */
 itg_status itg_search_options_from_text(const char *text, const char *source,
                                         itg_search_options *out, itg_error *err);
+/* The point of a strategy of this model, found for any hardware. Each choice of the search takes
+ * the strategy's width, or where it does not have it the next wider one, else its widest; and the
+ * strategy's threshold method, or where it is not among those of the search the first. options: of
+ * the search; its start is not looked at. */
+itg_status itg_search_start_strategy(const itg_model *model, const itg_hardware *hw,
+                                     const itg_search_options *options,
+                                     const itg_strategy_file *strategy, itg_search_start **out,
+                                     itg_error *err);
+/* The same of a model that quantizes itself (QuantizeLinear, DequantizeLinear), of the same
+ * network: nodes are found by their names, and have the widths of its inputs' codes; weights the
+ * narrowest that holds their codes. ITG_BAD_ARGUMENT if it says nothing of any choice. */
+itg_status itg_search_start_quantized(const itg_model *model, const itg_hardware *hw,
+                                      const itg_search_options *options, const itg_model *quantized,
+                                      itg_search_start **out, itg_error *err);
+/* Of the options of a run as text; *out NULL: it has none. Errors call the text `source`. */
+itg_status itg_search_start_from_text(const char *text, const char *source, itg_search_start **out,
+                                      itg_error *err);
+/* *name: of the earlier trials that the options as text tell of, NULL: none; free with itg_free. */
+itg_status itg_search_past_from_text(const char *text, const char *source, char **name,
+                                     itg_error *err);
+void itg_search_start_destroy(itg_search_start *start);
+/* SHA-256 of the strategy or of the model's file that it came from. */
+const unsigned char *itg_search_start_hash(const itg_search_start *start);
+const int32_t *itg_search_start_point(const itg_search_start *start, int32_t *dim_count);
+/* A sentence about what did not fit; "": all of it does, or that is not known any more. */
+const char *itg_search_start_misfits(const itg_search_start *start);
 typedef struct itg_search_result itg_search_result;
 /* ---- an evaluator of the calling program ---- */
 /* A trial to evaluate. Its functions may be called by any thread, from submit until wait returns
@@ -874,6 +916,7 @@ typedef struct itg_user_space {
     bool maximize_quality;
     double quality_floor, cost_limit;
     int64_t trials;
+    const int32_t *start; /* [dim_count] levels to begin with, until the search ends; NULL: none */
 } itg_user_space;
 /* Proposes the points of a search whose itg_search_options.searcher is "user". All functions are
  * called by the thread that called itg_search. The same answers must give the same points. A
@@ -977,6 +1020,17 @@ typedef struct itg_selection {
     int64_t wanted;
 } itg_selection;
 const itg_selection *itg_search_selection(const itg_search_result *result);
+/* How well the searcher's model told what points lose before they were evaluated (allocate,
+ * surrogate), on the search samples, in the first round. */
+typedef struct itg_forecast {
+    int64_t count; /* trials that it had told something of; 0: there is no such model */
+    double
+        correlation; /* Pearson's, of predicted and measured loss (distortion of the outputs, where
+                        it is known, else quality); NAN: of fewer than 3, or all are equal */
+    double gap; /* allocate: of the last allocation, by how much what the model says of the cost (or
+                   loss) may be above the optimum, as a share; 0: it is the optimum */
+} itg_forecast;
+const itg_forecast *itg_search_forecast(const itg_search_result *result);
 /* If the goal is not met, or not on the hold-out: a sentence that says why. Else "". */
 const char *itg_search_limited_by(const itg_search_result *result);
 /* False: no width changes the cost that is minimized, so quality alone decides. */

@@ -258,3 +258,26 @@ def test_ctrl_c_in_a_simulation(digits):
     finally:
         child.kill()
     assert out == "stopped\n" and child.returncode == 0
+
+
+def test_a_search_begins_where_it_is_told(digits, program, found, tmp_path):
+    """At a strategy, its file, or the model of its codes; as the program does, byte for byte."""
+    best = found.best_trial["point"]
+    found.best.save(tmp_path / "first.json")
+    starts = [found.best, tmp_path / "first.json"]
+    for start in starts:
+        result = find(digits, max_drop=0.01, trials=6, start=start)
+        assert result.trials[0]["point"] == best
+        assert result.options["start"]["point"] == list(best)
+    words = words_of(digits, "--max-drop", "1%", "--start", tmp_path / "first.json", "-o", tmp_path / "second.json")
+    words[words.index("30")] = "6"
+    program(*words, expected=0 if result.goal_holds else 3)
+    assert (tmp_path / "second.json").read_bytes() == result.best.to_bytes()[0]
+    narrow = find(digits, max_drop=0.01, trials=1, weight_bits=8, start=found.best)
+    assert any("do not fit" in note for note in narrow.notes)
+
+
+def test_what_the_model_of_a_searcher_is_worth(digits):
+    forecast = find(digits, searcher="surrogate", trials=20).forecast
+    assert forecast["trials"] > 3 and -1 <= forecast["correlation"] <= 1
+    assert find(digits, searcher="random", trials=5).forecast["trials"] == 0

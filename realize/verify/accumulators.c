@@ -1,16 +1,16 @@
-/* The certificate's accumulators: one entry a node that has one, with a line a channel. */
+/* The certificate's accumulators: one entry per node with an accumulator, one line per channel. */
 #include "base/json.h"
 #include "realize/verify/certificate.h"
 #include "realize/verify/stages.h"
 #include "realize/verify/sums.h"
 
-/* An output that is requantized: what all channels have in common. */
+/* A requantized output: the data that all channels share. */
 typedef struct output {
     int32_t index;
     itg_stage_sets sets;
     itg_view_codes codes;
     int64_t lo, hi; /* the clamp */
-    bool traced;    /* any channel so far */
+    bool traced;    /* some channel was traced */
     itg_span product, written;
 } output;
 
@@ -28,7 +28,7 @@ static void add_member(itg_strbuf *out, const char *name, itg_span s)
 
 /* ---- outputs ---- */
 
-/* Outputs that are written as codes, through requantization and clamp. */
+/* Lists the outputs that are written as codes, through requantization and clamp. */
 static output *outputs_of(itg_view *v, const itg_sums *s, int32_t *count)
 {
     const itg_onnx_node *node = itg_view_node(v);
@@ -68,8 +68,8 @@ static itg_span codes_of(const output *o, itg_span result)
                        limited(itg_wide_saturated(code.hi), o->lo, o->hi));
 }
 
-/* What comes out of the accumulator: where it may overflow, anything that it holds. */
-static itg_span held(const itg_sums *s, itg_span sum)
+/* Returns the content of the accumulator. If it may overflow, that is anything that it can hold. */
+static itg_span content_of(const itg_sums *s, itg_span sum)
 {
     int32_t bits = s->join_bits > 0 ? s->join_bits : s->bits;
     if (itg_span_fits(sum, bits)) return sum;
@@ -77,11 +77,12 @@ static itg_span held(const itg_sums *s, itg_span sum)
                         : itg_span_saturated(itg_span_of(INT64_MIN, INT64_MAX), bits);
 }
 
-/* ,"y0": [product, result, ..., codes], a ratio before them where it is one */
+/* Adds ,"y0": [product, result, ..., codes] of one channel; a ratio comes first, if there is
+ * one. */
 static void add_trace(itg_certificate *c, const itg_sums *s, int64_t channel, output *o)
 {
     itg_stage_trace trace;
-    itg_span in = held(s, s->channels[channel].sum);
+    itg_span in = content_of(s, s->channels[channel].sum);
     if (!itg_stage_sets_trace(&c->view, &o->sets, channel, in, &trace)) return;
     itg_span written = codes_of(o, trace.result);
     itg_strbuf_format(&c->text, ", \"y%d\": [", (int)o->index);
@@ -118,7 +119,8 @@ static void add_channels(itg_certificate *c, const itg_sums *s, output *outputs,
     itg_strbuf_add(&c->text, "]");
 }
 
-/* ,"requantized": [{...}]: the range of each output's constants, and what they need. */
+/* Adds ,"requantized": [{...}]: the range of each output's constants, and the widths that they
+ * require. */
 static void add_outputs(itg_certificate *c, const output *outputs, int32_t count)
 {
     itg_strbuf_add(&c->text, ",\n  \"requantized\": [");

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operators that accumulate nothing (docs/artefact.md); Lut... and Float... go by their prefix. */
+/* Operators without accumulator (docs/artefact.md); Lut... and Float... are known by prefix. */
 static const char *const others[] = {
     "Quantize",
     "Dequantize",
@@ -45,7 +45,7 @@ static bool is_known(const char *type)
     return false;
 }
 
-/* What holds for every node: known, over tensors that were made before. */
+/* Checks that every node's operator is known and its inputs were made before. */
 static void check_nodes(itg_view *v)
 {
     for (v->node = 0; v->node < v->file->node_count; v->node++) {
@@ -58,7 +58,7 @@ static void check_nodes(itg_view *v)
     v->node = -1;
 }
 
-/* Constants that are read as codes lie in their quantizer's range. */
+/* Checks that constants that are read as codes are in their quantizer's range. */
 static void check_constants(itg_view *v)
 {
     for (v->node = 0; v->node < v->file->node_count; v->node++)
@@ -100,7 +100,7 @@ void itg_certificate_end(itg_strbuf *text)
     itg_strbuf_add(text, "\n}\n");
 }
 
-/* The file's size, and once more its hash: what was read is what was hashed. */
+/* Returns the file's size, after checking that its hash is still the same. */
 static itg_status size_of(const char *path, const unsigned char hash[32], size_t *out,
                           itg_error *err)
 {

@@ -1,17 +1,16 @@
-/* Compares two certificates: member by member to name a difference, then byte by byte to miss none.
- * */
+/* Compares two certificates: by member to name a difference, then by byte to miss none. */
 #include "base/json.h"
 #include "realize/verify/certificate.h"
 #include <string.h>
 
-#define MOST 1000 /* differences that are counted; the reading stops there */
+#define MOST 1000 /* differences that are counted before the comparison stops */
 
 typedef struct comparing {
     itg_view *view; /* takes the problems */
     const itg_json *given, *derived;
 } comparing;
 
-/* "node 'conv1'" of an entry that has a name. */
+/* Writes "node 'conv1': " for an entry that has a name. */
 static void name_of(const itg_json *json, const itg_json_value *v, char *out, size_t size)
 {
     static const char *const keys[][2] = {
@@ -105,7 +104,7 @@ static void compare(comparing *c, const char *name, const itg_json_value *derive
         differ(c, name, derived, given);
 }
 
-/* ---- the whole ---- */
+/* ---- the certificates ---- */
 
 static itg_status check_kind(const itg_json *json, itg_error *err)
 {
@@ -121,7 +120,7 @@ static itg_status check_kind(const itg_json *json, itg_error *err)
     return status;
 }
 
-/* A problem where the last line is missing or wrong. */
+/* Reports a missing or wrong last line. */
 static void check_end(itg_view *v, const char *text, size_t bytes)
 {
     enum { HEX = 64 };
@@ -141,7 +140,7 @@ static void check_end(itg_view *v, const char *text, size_t bytes)
         itg_view_problem(v, "the certificate was edited: its own hash is not that of its lines");
 }
 
-/* Made from other bytes: said once, before everything that follows from it. */
+/* Reports first that the certificate is of other bytes, which explains other differences. */
 static void check_artefact(itg_certificate *c, const itg_json *given)
 {
     const itg_json_value *artefact = itg_json_find(itg_json_root(given), "artefact"), *hash = NULL;

@@ -1,5 +1,5 @@
-/* The certificate's hashes: of the file, of its sources, and of each part of it, so that an edit
- * can be named. */
+/* The certificate's hashes: of the file, of its sources, and of each of its parts, so that an edit
+ * can be located. */
 #include "realize/verify/certificate.h"
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const char *metadata(const itg_certificate *c, const char *key)
     return NULL;
 }
 
-/* A line with a text of the metadata; null: it is not there. */
+/* Adds a line with a text of the metadata; null: absent. */
 static void add_known(itg_certificate *c, const char *name, const char *key)
 {
     const char *text = metadata(c, key);
@@ -44,7 +44,7 @@ static void hash_text(itg_sha256 *h, const char *text)
     itg_sha256_update(h, text, (size_t)length);
 }
 
-/* Elements little-endian, in pieces. */
+/* Hashes elements as little-endian bytes, in pieces. */
 static void hash_elements(itg_sha256 *h, const void *data, int64_t count, size_t size)
 {
     unsigned char piece[4096];
@@ -88,7 +88,7 @@ static void add_metadata(itg_certificate *c)
     itg_strbuf_add(&c->text, "\n],\n");
 }
 
-/* Type and shape, without their end. */
+/* Adds type and shape, without a closing brace. */
 static void add_type(itg_strbuf *out, itg_dtype dtype, const itg_shape *shape)
 {
     itg_strbuf_format(out, "\"dtype\": \"%s\", \"shape\": [", itg_dtype_name(dtype));
@@ -112,7 +112,7 @@ static void add_ends(itg_certificate *c, const char *name, const itg_onnx_value 
     itg_strbuf_add(&c->text, "\n],\n");
 }
 
-/* SHA-256 of a tensor's elements, row-major, little-endian. */
+/* Adds the SHA-256 of each tensor's elements, row-major, little-endian. */
 static void add_tensors(itg_certificate *c)
 {
     itg_strbuf_add(&c->text, "\"tensors\": [");
@@ -162,7 +162,7 @@ static void hash_attr(itg_sha256 *h, const itg_onnx_attr *a)
         hash_number(h, a->count);
         hash_elements(h, a->floats, a->count, sizeof *a->floats);
         break;
-    default: /* no artefact has others: the file's hash covers them */
+    default: /* artefacts have no others; the file's hash covers them */
         break;
     }
 }
@@ -174,8 +174,8 @@ static void hash_names(itg_sha256 *h, const char *const *names, int32_t count)
         hash_text(h, names[i]);
 }
 
-/* Texts with their length before them, numbers as 8 bytes, little-endian: domain, type, name,
- * inputs, outputs, attributes. */
+/* Hashes domain, type, name, inputs, outputs and attributes of each node. A text is preceded by its
+ * length; numbers are 8 bytes, little-endian. */
 static void add_nodes(itg_certificate *c)
 {
     itg_strbuf_add(&c->text, "\"nodes\": [");

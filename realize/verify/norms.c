@@ -1,5 +1,5 @@
-/* Rows that are normalized: Softmax and LayerNormalization. docs/arithmetic.md 3.4 and 3.5 prove
- * the intervals; what they presume of the stored numbers is checked here. */
+/* Softmax and LayerNormalization. docs/arithmetic.md 3.4 and 3.5 prove the intervals; this file
+ * checks the assumptions about stored numbers. */
 #include "realize/verify/norms.h"
 
 #define LARGEST (INT64_C(1) << 61)
@@ -7,7 +7,7 @@
 
 enum { PROBABILITY_BITS = 30, MOST_NORM_FRACTION = 20, MOST_RANGE = 65535 };
 
-/* Elements of the dims [first, end) of the input; 0: none, or the axis is not legal. */
+/* Returns the elements in dimensions [first, end) of the input; 0: the axis is invalid. */
 static int64_t row_elements(itg_view *v, bool whole)
 {
     const itg_view_value *x = itg_view_input(v, 0);
@@ -42,7 +42,7 @@ static const itg_tensor *constant(itg_view *v, int32_t slot, itg_dtype dtype, in
 
 /* ---- Softmax ---- */
 
-/* Exponentials of what is not above 0: at most 1, which the first is. */
+/* Checks a table of exponentials of numbers up to 0: at most 1, and the first is 1. */
 static bool check_table(itg_view *v, int32_t slot, int64_t entries, int64_t one)
 {
     const itg_tensor *t = constant(v, slot, ITG_S32, entries);

@@ -1,5 +1,5 @@
-/* The native results of IntSoftmax and IntLayerNormalization at v->node, as itg_sums_derive wants
- * them. false: a problem was noted. */
+/* Native results of IntSoftmax and IntLayerNormalization at v->node, for itg_sums_derive. false: a
+ * problem was recorded. */
 #ifndef ITG_VERIFY_NORMS_H
 #define ITG_VERIFY_NORMS_H
 #include "realize/verify/sums.h"

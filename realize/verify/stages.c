@@ -65,7 +65,7 @@ bool itg_stage_sets_read(itg_view *v, const char *prefix, itg_stage_sets *out)
     return true;
 }
 
-/* rint, half to even, saturated. Below 2^52 halves exist; from there on doubles are integers. */
+/* Rounds half to even and saturates. From 2^52 on, doubles are integers. */
 static int64_t nearest(double x)
 {
     if (x >= 9223372036854775808.0) return INT64_MAX;
@@ -78,7 +78,7 @@ static int64_t nearest(double x)
 
 static int64_t scaled(itg_wide v, float ratio)
 {
-    float product = (float)itg_wide_saturated(v) * ratio; /* rounded twice, as it is defined */
+    float product = (float)itg_wide_saturated(v) * ratio; /* rounded twice, by definition */
     return nearest((double)product);
 }
 

@@ -8,7 +8,7 @@ typedef struct itg_stage_sets {
     int64_t count; /* 0: there are none */
     const float *ratio;
     const int64_t *stages, *multiplier, *shift, *rounding;
-    int64_t *first; /* [count]: of each set in the lists of stages */
+    int64_t *first; /* [count]: where each set begins in the lists of stages */
 } itg_stage_sets;
 
 typedef struct itg_stage_step {
@@ -20,10 +20,10 @@ typedef struct itg_stage_trace {
     itg_span result; /* of all stages, saturated to 64 bits */
 } itg_stage_trace;
 
-/* false: a problem was noted. */
+/* false: a problem was recorded. */
 bool itg_stage_sets_read(itg_view *v, const char *prefix, itg_stage_sets *out);
-/* Applies the set of a channel to an interval. Multipliers are not negative, so ends map to ends.
- * false: a problem was noted. */
+/* Applies the set of a channel to an interval. Multipliers are not negative, so its ends map to the
+ * result's ends. false: a problem was recorded. */
 bool itg_stage_sets_trace(itg_view *v, const itg_stage_sets *sets, int64_t channel, itg_span in,
                           itg_stage_trace *out);
 #endif

@@ -1,7 +1,7 @@
-/* Why partial sums are covered in any order: every code range holds its zero point (view.c checks
- * it), so each term may be 0, its least value is at most 0 and its greatest at least 0. A sum over
- * any of the terms, with or without the bias, lies between the bias or 0 plus all least values, and
- * the bias or 0 plus all greatest ones. */
+/* Derives sums. Partial sums are covered in any order: every code range contains its zero point
+ * (view.c checks this), so each term may be 0, its minimum is at most 0 and its maximum at least 0.
+ * A sum of any of the terms, with or without bias, lies between the bias or 0 plus all minima, and
+ * the bias or 0 plus all maxima. */
 #include "realize/verify/sums.h"
 #include "realize/verify/norms.h"
 #include "realize/verify/stages.h"
@@ -47,13 +47,13 @@ static bool one_channel(itg_view *v, itg_sums *out, itg_sum sum)
 
 /* ---- Conv, MatMul ---- */
 
-/* How constant weights lie, and what belongs to them. */
+/* The layout of constant weights, and their parameters. */
 typedef struct mac {
     const itg_tensor *weights; /* NULL: two activations */
     const int64_t *bias;       /* NULL: none */
     int64_t channels, terms, matrices, channel_step, term_step, matrix_step, zero;
     operand x, w;
-    bool by_channel; /* a channel's weights lie together */
+    bool by_channel; /* the weights of a channel are contiguous */
     int64_t shift_count;
     const int64_t *shift;
     itg_rounding rounding;
@@ -126,14 +126,14 @@ static bool mac_of(itg_view *v, mac *m, itg_sums *out)
     return true;
 }
 
-/* Terms [from, to) of one channel of one matrix, one by one. */
+/* Sums terms [from, to) of one channel of one matrix. */
 static itg_span terms_of(const mac *m, int64_t matrix, int64_t channel, int64_t from, int64_t to)
 {
     if (m->weights == NULL) {
         itg_span term = itg_span_product(m->x.lo, m->x.hi, m->w.lo, m->w.hi), out;
         if (!itg_wide_multiply(term.lo, to - from, &out.lo) ||
             !itg_wide_multiply(term.hi, to - from, &out.hi))
-            return itg_span_of(INT64_MIN, INT64_MAX); /* 2^66 times 2^31 at most: never */
+            return itg_span_of(INT64_MIN, INT64_MAX); /* cannot happen: at most 2^66 times 2^31 */
         return out;
     }
     itg_span sum = itg_span_of(0, 0);
@@ -152,7 +152,7 @@ static itg_span shifted(itg_span s, int64_t shift, itg_rounding rounding)
                       itg_wide_round_shift(s.hi, (int32_t)shift, rounding)};
 }
 
-/* The parts of channel c, and their sum. */
+/* Widens the parts by those of channel c, and returns their sum. */
 static itg_sum split_channel(const mac *m, itg_sums *out, int64_t c)
 {
     int64_t bias = m->bias != NULL ? m->bias[c] : 0;
@@ -199,7 +199,7 @@ static bool read_split(itg_view *v, mac *m, itg_sums *out)
     return out->parts != NULL;
 }
 
-/* Channels that nothing tells apart are one. */
+/* Returns the number of channels, equal ones (in weights, bias and constants) counted once. */
 static int64_t distinct_channels(itg_view *v, const mac *m)
 {
     if (m->weights != NULL || m->bias != NULL || m->shift_count > 1) return m->channels;
@@ -219,7 +219,7 @@ static bool mac_sums(itg_view *v, itg_sums *out)
     out->rule = m.weights == NULL      ? bias_and_extremes
                 : out->part_count == 0 ? bias_and_weights
                                        : parts_of_weights;
-    /* Weights that lie by terms are bounded by extremes where artefacts are made. */
+    /* The artefact bounds weights that are contiguous by term by their extremes. */
     out->exact = m.weights == NULL || (m.by_channel && (!out->part_count || m.matrices == 1));
     out->count = distinct_channels(v, &m);
     out->channels = itg_view_array(v, out->count, sizeof *out->channels);
@@ -231,7 +231,7 @@ static bool mac_sums(itg_view *v, itg_sums *out)
 
 /* ---- the others ---- */
 
-/* An operand of a rescaled sum: shifted left, then requantized. */
+/* Derives an operand of a rescaled sum: shifted left, then requantized. */
 static bool rescaled(itg_view *v, int32_t slot, itg_sums *out)
 {
     static const char *const prefix[2] = {"operand0", "operand1"};
@@ -293,7 +293,7 @@ static bool value_sums(itg_view *v, itg_sums *out)
     return one_channel(v, out, (itg_sum){value, value});
 }
 
-/* One entry a number of elements, where constants are listed by it; else the greatest number. */
+/* If constants are listed by the number of elements, one entry each; else one for the largest. */
 static bool mean_sums(itg_view *v, itg_sums *out)
 {
     operand x;
@@ -345,7 +345,7 @@ static itg_span claim(itg_view *v, const char *lo, const char *hi)
     return itg_span_of(itg_view_int(v, "", lo), itg_view_int(v, "", hi));
 }
 
-/* Forms that compute in float32, or on codes as they are, accumulate nothing. */
+/* Whether a node accumulates. Forms that compute in float32, or keep codes, do not. */
 static bool has_accumulator(itg_view *v)
 {
     const char *form = itg_view_text(v, "", "form");

@@ -1,5 +1,5 @@
-/* Lookup tables: one entry a code of the input, or a multiple of 2^table_shift beside one, each
- * within the output's codes. What is interpolated lies between two entries. */
+/* Lookup tables: entries for every code of the input, or for multiples of 2^table_shift around
+ * them. Each entry is one of the output's codes; interpolated results lie between two entries. */
 #include "realize/verify/certificate.h"
 #include <string.h>
 

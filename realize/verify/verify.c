@@ -1,4 +1,4 @@
-/* The public interface of verification (intaglio.h). */
+/* The public functions of verification (intaglio.h). */
 #include "realize/verify/certificate.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ itg_status itg_certify(const char *artefact, const char *certificate, itg_error 
 {
     itg_certificate c = {0};
     itg_status status = itg_certificate_derive(artefact, &c, err);
-    /* The reader's limits are the writer's. */
+    /* Refuses what the reader would refuse. */
     if (status == ITG_OK && c.text.length > ITG_CERTIFICATE_MAX_BYTES)
         status = itg_fail(err, ITG_LIMIT, "%s: its certificate is larger than %zu bytes", artefact,
                           ITG_CERTIFICATE_MAX_BYTES);

@@ -103,7 +103,7 @@ bool itg_view_rounding(itg_view *v, const char *name, itg_rounding *out)
 
 /* ---- tensors ---- */
 
-/* y0_shape and the like. */
+/* Reads a shape, as y0_shape. */
 static bool shape_in(const itg_onnx_node *node, const char *prefix, itg_shape *out)
 {
     int64_t count, elements;
@@ -146,7 +146,7 @@ static itg_view_value *find(const itg_view *v, const char *name)
     return bsearch(&key, v->values, (size_t)v->count, sizeof key, by_name);
 }
 
-/* The codes of packed bytes, of the type and shape that `t` has; NULL: a problem. */
+/* Unpacks codes with the type and shape of `t`; NULL: a problem was recorded. */
 static void *unpacked(itg_view *v, const itg_tensor *from, const itg_tensor *t, int64_t bits)
 {
     int64_t elements = 0;
@@ -166,7 +166,7 @@ static void *unpacked(itg_view *v, const itg_tensor *from, const itg_tensor *t, 
     return codes;
 }
 
-/* A constant that the node at v->node says is packed becomes its codes. */
+/* Replaces a constant by its codes if the node at v->node states that it is packed. */
 static void unpack(itg_view *v, int32_t slot)
 {
     const itg_onnx_node *node = itg_view_node(v);

@@ -8,11 +8,11 @@
 /* A tensor: a graph input, a constant, or the output `index` of node `producer`. */
 typedef struct itg_view_value {
     const char *name;
-    int32_t producer; /* -1: made before the first node */
+    int32_t producer; /* -1: exists before the first node */
     int32_t index;
-    const itg_tensor *constant; /* NULL: none; codes, also where the file packs them */
+    const itg_tensor *constant; /* NULL: none; codes even if the file packs them */
     itg_shape shape;
-    bool unpacked; /* the constant is no longer as in the file */
+    bool unpacked; /* the constant differs from that in the file */
 } itg_view_value;
 
 /* The codes of a quantizer. */
@@ -25,9 +25,9 @@ typedef struct itg_view {
     itg_arena *arena;       /* the view's own */
     itg_view_value *values; /* sorted by name */
     int32_t count;
-    int32_t node; /* that is looked at; messages name it */
+    int32_t node; /* current node; messages name it */
     char **problems;
-    int32_t problem_count; /* of all; the first ITG_VIEW_MAX_PROBLEMS are kept */
+    int32_t problem_count; /* of all; only the first ITG_VIEW_MAX_PROBLEMS are kept */
     bool failed;           /* no memory */
 } itg_view;
 
@@ -42,7 +42,7 @@ void *itg_view_array(itg_view *v, int64_t count, size_t size); /* NULL: failed i
 
 /* ---- of the node at v->node ---- */
 const itg_onnx_node *itg_view_node(const itg_view *v);
-/* NULL: left out, or not made before, which is a problem. */
+/* NULL: left out, or not made before (a problem). */
 const itg_view_value *itg_view_input(itg_view *v, int32_t slot);
 const itg_shape *itg_view_output_shape(itg_view *v, int32_t index);
 /* Attributes by name; prefix: "", or "y0_" and the like. */
@@ -54,7 +54,7 @@ const int64_t *itg_view_ints(const itg_view *v, const char *prefix, const char *
 const float *itg_view_floats(const itg_view *v, const char *prefix, const char *name,
                              int64_t *count);
 bool itg_view_rounding(itg_view *v, const char *name, itg_rounding *out); /* by its text */
-/* The codes of an output, or of what a slot reads, checked. false: there are none. */
+/* The checked codes of an output or of a slot's operand. false: there are none. */
 bool itg_view_output_codes(itg_view *v, int32_t index, itg_view_codes *out);
 bool itg_view_input_codes(itg_view *v, int32_t slot, itg_view_codes *out);
 #endif

@@ -60,7 +60,7 @@ itg_span itg_span_of(int64_t lo, int64_t hi)
     return (itg_span){lo, hi};
 }
 
-/* What a width of 1 to 127 bits holds. */
+/* The interval that a width of 1 to 127 bits holds. */
 static itg_span span_of_bits(int32_t bits)
 {
     itg_wide power = (itg_wide)1 << (bits - 1);

@@ -1,15 +1,15 @@
 #include "realize/verify/windows.h"
 #include <string.h>
 
-#define MOST_POSITIONS (INT64_C(1) << 26) /* of a window along one axis */
-#define MOST_STEP (INT64_C(1) << 31)      /* kernel, stride, dilation, padding */
+#define MOST_POSITIONS (INT64_C(1) << 26) /* limit of the window's positions along one axis */
+#define MOST_STEP (INT64_C(1) << 31)      /* limit of kernel, stride, dilation, padding */
 
-/* One axis: its size, the output's, and how the window moves. */
+/* One axis: its size, the output's size, and the window's movement. */
 typedef struct axis {
     int64_t size, positions, kernel, stride, dilation, before, after;
 } axis;
 
-/* Taps t of 0..kernel-1 with lo <= start + t * dilation < hi. */
+/* Returns the number of taps t in 0..kernel-1 with lo <= start + t * dilation < hi. */
 static int64_t taps(int64_t start, int64_t lo, int64_t hi, const axis *a)
 {
     int64_t first = start < lo ? (lo - start + a->dilation - 1) / a->dilation : 0;
@@ -36,7 +36,7 @@ static bool axis_is_legal(const axis *a)
            a->after < MOST_STEP;
 }
 
-/* x is [N,C,H,W], or [N,C,W] with a height of 1. */
+/* Returns the most elements in a window; 0: invalid. x: [N,C,H,W], or [N,C,W] of height 1. */
 static int64_t window(itg_view *v, const itg_shape *x, const itg_shape *y)
 {
     int64_t count[4], product = 1;

@@ -4,6 +4,6 @@
 #include "realize/verify/view.h"
 
 /* The largest divisor of the IntAveragePool, IntGlobalAveragePool or IntReduceMean at v->node. 0: a
- * problem was noted. */
+ * problem was recorded. */
 int64_t itg_window_most_elements(itg_view *v);
 #endif

@@ -134,6 +134,7 @@ static const char *const scenarios[] = {
     " --searcher anneal --trials 60 --seed 4",
     " --searcher greedy --max-size 4k --trials 60 --seed 5 --threshold mse,max",
     " --searcher random --trials 60 --seed 1 --no-racing",
+    " --searcher surrogate --max-drop 3% --trials 40 --seed 6",
 };
 enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
 

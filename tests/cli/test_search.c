@@ -112,9 +112,10 @@ static void a_search_writes_a_strategy_whose_program_scores_as_told(void **state
 static void the_same_seed_finds_the_same_whatever_the_threads(void **state)
 {
     (void)state;
-    static const char *const searchers[] = {"greedy", "hago-greedy", "random", "anneal", "greedy"};
-    static const int threads[] = {2, 3, 2, 4, 4};
-    for (int i = 0; i < 5; i++) {
+    static const char *const searchers[] = {"greedy", "hago-greedy", "random",   "anneal",
+                                            "greedy", "allocate",    "surrogate"};
+    static const int threads[] = {2, 3, 2, 4, 4, 2, 4};
+    for (int i = 0; i < 7; i++) {
         char line[1024];
         snprintf(line, sizeof line,
                  SEARCH " --searcher %s --trials 20 --seed 3 --json -o a.json --threads 1",

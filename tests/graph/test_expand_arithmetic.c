@@ -95,6 +95,17 @@ static void quotients_and_slopes(void **state)
     set_output(g, ADD_OP(g, ITG_OP_DIV, "y", NULL, in, ADD_OP(g, ITG_OP_EXP, "e", NULL, in)));
     assert_gives(g, quotient, 24);
     itg_graph_destroy(g);
+    for (int one = 0; one < 2; one++) { /* a constant divided by what varies */
+        const float dividend = one ? 1 : -3;
+        g = graph_of(&dims);
+        in = itg_graph_find_value(g, "x");
+        for (int k = 0; k < 24; k++)
+            quotient[k] = (double)dividend / exp((double)x[k]);
+        set_output(g, ADD_OP(g, ITG_OP_DIV, "y", NULL, add_floats(g, "d", "", &dividend),
+                             ADD_OP(g, ITG_OP_EXP, "e", NULL, in)));
+        assert_gives(g, quotient, 24);
+        itg_graph_destroy(g);
+    }
     g = graph_of(&dims);
     set_output(g, ADD_OP(g, ITG_OP_PRELU, "y", NULL, itg_graph_find_value(g, "x"),
                          add_floats(g, "slopes", "3,1", slopes)));

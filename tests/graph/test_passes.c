@@ -228,9 +228,35 @@ static void test_zero_padding_goes_into_conv(void **state)
 {
     (void)state;
     pad_conv((int64_t[]){0, 0, 1, 2, 0, 0, 3, 4}, 0, true);
-    pad_conv((int64_t[]){0, 0, 1, 2, 0, 0, 3, 4}, 0.5f, false);
     pad_conv((int64_t[]){0, 0, 1, -1, 0, 0, 0, 0}, 0, false);
     pad_conv((int64_t[]){1, 0, 1, 0, 0, 0, 0, 0}, 0, false);
+}
+
+/* A border of another number is a constant beside the input, along each axis that grows. */
+static void test_other_padding_becomes_concat(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    float half = 0.5f;
+    itg_id x = add_input(g, "x", "1,2,4,4");
+    itg_id p = ADD_OP(g, ITG_OP_PAD, "p", NULL, x, ADD_INTS(g, "pads", 0, 0, 1, 2, 0, 0, 0, 4),
+                      add_floats(g, "v", "", &half));
+    check(g, p, ITG_OP_CONCAT, 2, 2, 0);
+}
+
+/* Minus infinity in front of a MaxPool is the pool's own padding. */
+static void test_padding_goes_into_max_pool(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    const float least = -INFINITY;
+    itg_attrs a = itg_attrs_default(ITG_OP_MAX_POOL);
+    a.kernel[0] = a.kernel[1] = 3;
+    a.pad[0] = 1;
+    itg_id x = add_input(g, "x", "1,2,4,4");
+    itg_id p = ADD_OP(g, ITG_OP_PAD, "p", NULL, x, ADD_INTS(g, "pads", 0, 0, 1, 2, 0, 0, 0, 1),
+                      add_floats(g, "v", "", &least));
+    check(g, ADD_OP(g, ITG_OP_MAX_POOL, "y", &a, p), ITG_OP_PAD, 0, 1, 0);
 }
 
 static void test_zero_padding_of_one_dimension_goes_into_conv(void **state)
@@ -276,6 +302,8 @@ int main(void)
         cmocka_unit_test(test_gemm_gets_its_canonical_form),
         cmocka_unit_test(test_reshapes_merge_and_vanish),
         cmocka_unit_test(test_zero_padding_goes_into_conv),
+        cmocka_unit_test(test_other_padding_becomes_concat),
+        cmocka_unit_test(test_padding_goes_into_max_pool),
         cmocka_unit_test(test_zero_padding_of_one_dimension_goes_into_conv),
         cmocka_unit_test(test_more_nodes_than_the_limit_are_refused),
     };

@@ -1,5 +1,7 @@
 /* Functions that exporters write out as their parts become one node, in every order of the parts;
  * what is only similar stays. ReduceMax and mirrored pads become what integers can do. */
+#include "graph/edit.h"
+#include "kernels/float_ops.h"
 #include "make.h"
 #include <stdio.h>
 #include <math.h>
@@ -390,10 +392,104 @@ static void masks_in_front_of_softmax_are_sums(void **state)
     itg_graph_destroy(g);
 }
 
+/* ---- norms without a mean ---- */
+
+static itg_id rms(itg_id value, bool divided)
+{
+    itg_attrs a = itg_attrs_default(ITG_OP_REDUCE_MEAN);
+    a.axes_count = 1;
+    a.axes[0] = 1;
+    itg_id mean = ADD_OP(g, ITG_OP_REDUCE_MEAN, "mean", &a, op2(ITG_OP_MUL, value, value));
+    itg_id root = op1(ITG_OP_SQRT, plus(mean, 1e-3f));
+    if (divided) return op2(ITG_OP_DIV, value, root);
+    return op2(ITG_OP_MUL, value, op2(ITG_OP_DIV, scalar(1), root));
+}
+
+static void rms_norms_become_layer_norms(void **state)
+{
+    static const float scales[] = {0.5f, -2, 3, 1, 0.25f};
+    (void)state;
+    for (int form = 0; form < 4; form++) {
+        begin("1,5");
+        itg_id y = rms(x, form % 2 == 0);
+        if (form >= 2) y = op2(ITG_OP_MUL, add_floats(g, "scales", "5", scales), y);
+        set_output(g, y);
+        itg_graph *p = prepared(g, false);
+        assert_int_equal(count_of(p, ITG_OP_LAYER_NORMALIZATION), 1);
+        assert_int_equal(count_of(p, ITG_OP_MUL), 0);
+        assert_keeps_function(g, p, 2e-6);
+        itg_graph_destroy(p);
+        itg_graph_destroy(g);
+    }
+}
+
+/* The mean is of another value's squares. */
+static void what_is_no_rms_norm_stays(void **state)
+{
+    (void)state;
+    begin("1,5");
+    itg_id other = plus(x, 1), y = rms(other, true);
+    itg_graph_set_input(g, g->values[y].producer, 0, x);
+    set_output(g, y);
+    itg_graph *p = prepared(g, false);
+    assert_int_equal(count_of(p, ITG_OP_LAYER_NORMALIZATION), 0);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
+/* ---- standardized weights ---- */
+
+/* BatchNormalization by its own statistics: of constants it is one, of what varies it is refused.
+ */
+static void training_norms_of_weights_are_folded(void **state)
+{
+    const float ones[2] = {1, 1}, zeros[2] = {0, 0};
+    float w[12], want[12];
+    (void)state;
+    for (int i = 0; i < 12; i++)
+        w[i] = (float)(i * i % 7) - 2;
+    for (int c = 0; c < 2; c++) { /* [3,2,2]: channel c has w[4 n + 2 c + i] */
+        double mean = 0, variance = 0;
+        for (int i = 0; i < 6; i++)
+            mean += (double)w[i / 2 * 4 + 2 * c + i % 2] / 6;
+        for (int i = 0; i < 6; i++)
+            variance += pow((double)w[i / 2 * 4 + 2 * c + i % 2] - mean, 2) / 6;
+        for (int i = 0; i < 6; i++)
+            want[i / 2 * 4 + 2 * c + i % 2] =
+                (float)(((double)w[i / 2 * 4 + 2 * c + i % 2] - mean) / sqrt(variance + 1e-5));
+    }
+    for (int varies = 0; varies < 2; varies++) {
+        itg_attrs a = itg_attrs_default(ITG_OP_BATCH_NORMALIZATION);
+        itg_graph *p = NULL;
+        itg_error err = {0};
+        begin("3,2,2");
+        a.training_mode = true;
+        itg_id one = add_floats(g, "one", "2", ones), zero = add_floats(g, "zero", "2", zeros);
+        itg_id norm = ADD_OP(g, ITG_OP_BATCH_NORMALIZATION, "norm", &a,
+                             varies ? x : add_floats(g, "w", "3,2,2", w), one, zero, zero, one);
+        set_output(g, op2(ITG_OP_ADD, x, norm));
+        if (varies) {
+            itg_prepare_options options = {.eval = itg_float_eval, .keep_batch = true};
+            assert_int_equal(itg_graph_prepare(g, &options, &p, &err), ITG_UNSUPPORTED);
+            assert_non_null(strstr(err.message, "training_mode is 1"));
+        } else {
+            p = prepared(g, true);
+            const float *got = itg_floats(p, itg_graph_find_value(p, "norm"));
+            for (int i = 0; i < 12; i++)
+                assert_float_equal(got[i], want[i], 1e-6);
+        }
+        itg_graph_destroy(p);
+        itg_graph_destroy(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gelu_is_found_in_every_order),
+        cmocka_unit_test(training_norms_of_weights_are_folded),
+        cmocka_unit_test(rms_norms_become_layer_norms),
+        cmocka_unit_test(what_is_no_rms_norm_stays),
         cmocka_unit_test(gelu_by_tanh_is_found),
         cmocka_unit_test(hard_swish_is_found),
         cmocka_unit_test(what_is_only_similar_stays),

@@ -101,7 +101,8 @@ static void vectors_requantize_exactly(void **state)
         /* Ends, and next to halves of the last shift. */
         int64_t v = (int64_t)(itg_rng_next(&rng) >> 31) - ((int64_t)1 << 32);
         v = i % 8 == 0 ? most - 1 : i % 8 == 1 ? -most : v % most;
-        if (i % 2 == 0 && shift > 0) v = (v >> shift << shift) + ((int64_t)1 << (shift - 1));
+        if (i % 2 == 0 && shift > 0)
+            v = v / ((int64_t)1 << shift) * ((int64_t)1 << shift) + ((int64_t)1 << (shift - 1));
         if (v < -most || v > most - 1) continue;
         assert_int_equal(by_vectors(&k, v), itg_requant_apply(&r, v));
     }

@@ -257,8 +257,10 @@ static void the_nearest_is_kept_where_nothing_meets_the_goal(void **state)
 
 /* ---- order ---- */
 
-static const char *const every[] = {"random", "hago-greedy", "anneal", "greedy"};
+static const char *const every[] = {"random", "hago-greedy", "anneal",
+                                    "greedy", "allocate",    "surrogate"};
 #define EVERY (sizeof every / sizeof *every)
+#define RACING 4 /* the first of them have racing floors */
 
 static setup setup_of(size_t searcher)
 {
@@ -389,8 +391,8 @@ static int64_t race(setup s, const toy *kind)
 static void racing_changes_no_trial_and_no_best(void **state)
 {
     (void)state;
-    int64_t raced[EVERY] = {0};
-    for (size_t i = 0; i < EVERY; i++)
+    int64_t raced[RACING] = {0};
+    for (size_t i = 0; i < RACING; i++)
         for (size_t k = 0; k < sizeof racing_toys / sizeof *racing_toys; k++)
             for (size_t g = 0; g < sizeof racing_goals / sizeof *racing_goals; g++)
                 for (size_t f = 0; f < sizeof racing_floors / sizeof *racing_floors; f++)
@@ -403,7 +405,7 @@ static void racing_changes_no_trial_and_no_best(void **state)
                                    .seed = seed};
                         raced[i] += race(s, racing_toys[k]);
                     }
-    for (size_t i = 0; i < EVERY; i++)
+    for (size_t i = 0; i < RACING; i++)
         if (raced[i] == 0) fail_msg("%s: nothing was raced", every[i]);
 }
 

@@ -184,6 +184,63 @@ static void every_option_of_the_list_stands_in_the_text(void **state)
     free(text);
 }
 
+/* ---- where a search begins ---- */
+
+#define HASH "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define START "\"start\": {\"hash\": \"" HASH "\", \"point\": [8, 4, 0]}"
+
+static void a_start_and_earlier_trials_go_there_and_back(void **state)
+{
+    static const int32_t wanted[] = {8, 4, 0};
+    const itg_search_past past = {.name = "3:120,7:85"};
+    itg_search_options options = ITG_SEARCH_OPTIONS_INIT, again = ITG_SEARCH_OPTIONS_INIT;
+    itg_search_start *start = NULL, *second = NULL;
+    char *text = NULL, *name = NULL;
+    int32_t count = 0;
+    (void)state;
+    assert_int_equal(itg_search_start_from_text("{" START "}", "text", &start, NULL), ITG_OK);
+    options.start = start;
+    options.past = &past;
+    assert_int_equal(itg_search_options_text(&options, &text, NULL), ITG_OK);
+    assert_non_null(strstr(text, START));
+    assert_int_equal(itg_search_options_from_text(text, "text", &again, NULL), ITG_OK);
+    assert_true(again.start == NULL && again.past == NULL);
+    assert_int_equal(itg_search_start_from_text(text, "text", &second, NULL), ITG_OK);
+    assert_int_equal(itg_search_past_from_text(text, "text", &name, NULL), ITG_OK);
+    assert_string_equal(name, past.name);
+    assert_memory_equal(itg_search_start_point(second, &count), wanted, sizeof wanted);
+    assert_int_equal(count, 3);
+    assert_memory_equal(itg_search_start_hash(second), itg_search_start_hash(start), 32);
+    assert_string_equal(itg_search_start_misfits(second), "");
+    itg_free(name);
+    free(text);
+    itg_search_start_destroy(second);
+    itg_search_start_destroy(start);
+    start = NULL;
+    assert_int_equal(itg_search_start_from_text("{\"start\": null}", "text", &start, NULL), ITG_OK);
+    assert_null(start);
+}
+
+static void a_start_that_is_none_is_refused(void **state)
+{
+    static const char *const texts[][2] = {
+        {"{\"start\": 5}", "where the search begins"},
+        {"{\"start\": {\"hash\": \"" HASH "\"}}", "\"point\""},
+        {"{\"start\": {\"hash\": \"12\", \"point\": [8]}}", "hash"},
+        {"{\"start\": {\"hash\": \"" HASH "\", \"point\": [8, -1]}}", "text"},
+        {"{\"start\": {\"hash\": \"" HASH "\", \"point\": [8], \"more\": 1}}", "more"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        itg_search_start *start = NULL;
+        itg_error err = {0};
+        if (itg_search_start_from_text(texts[i][0], "text", &start, &err) == ITG_OK)
+            fail_msg("%s was taken", texts[i][0]);
+        assert_null(start);
+        if (!strstr(err.message, texts[i][1])) fail_msg("%s: %s", texts[i][0], err.message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +248,8 @@ int main(void)
         cmocka_unit_test(every_option_of_the_list_stands_in_the_text),
         cmocka_unit_test(no_searcher_is_the_default_one),
         cmocka_unit_test(what_is_no_options_is_refused_and_named),
+        cmocka_unit_test(a_start_and_earlier_trials_go_there_and_back),
+        cmocka_unit_test(a_start_that_is_none_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

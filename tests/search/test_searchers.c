@@ -206,6 +206,30 @@ static void allocate_misses_what_no_sum_of_terms_says(void **state)
     finds_instead(TOY_WRAPPED, "allocate", 30, 2400);     /* the optimum: 2000 */
 }
 
+/* ---- surrogate ---- */
+
+static void surrogate_learns_from_points_of_any_kind(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_CONVEX, "surrogate", (bound){80, 130});
+    finds_the_optimum(TOY_COARSE, "surrogate", (bound){40, 95});
+    finds_the_optimum(TOY_ONE_DIMENSION, "surrogate", (bound){4, 10});
+    finds_the_optimum(TOY_ONLY_WIDEST, "surrogate", (bound){1, 60});
+    finds_the_optimum(TOY_NOTHING, "surrogate", (bound){0, 60});
+    finds_the_optimum(TOY_MAXIMIZE, "surrogate", (bound){45, 100});
+    finds_the_optimum(TOY_PAIRED, "surrogate", (bound){25, 50});
+}
+
+static void surrogate_misses_what_no_sum_of_terms_says(void **state)
+{
+    (void)state;
+    finds_instead(TOY_DECEPTIVE, "surrogate", 100, 152);   /* the optimum: 112 */
+    finds_instead(TOY_INFEASIBLE, "surrogate", 100, 2620); /* the optimum: 2570 */
+    finds_instead(TOY_UNORDERED, "surrogate", 40, 980);    /* the optimum: 540 */
+    finds_instead(TOY_UNEXPLAINED, "surrogate", 25, 2400); /* the optimum: 2000 */
+    finds_instead(TOY_WRAPPED, "surrogate", 35, 2400);     /* the optimum: 2000 */
+}
+
 /* ---- anneal, random, exhaustive: a bound for all toys ---- */
 
 static void anneal_finds_all_within_its_schedule(void **state)
@@ -341,15 +365,15 @@ static void exhaustive_refuses_a_large_space_and_says_its_size(void **state)
 static void greedy_is_the_default_and_all_are_found_by_name(void **state)
 {
     (void)state;
-    static const char *const names[] = {"greedy", "hago-greedy", "anneal",
-                                        "random", "exhaustive",  "sweep",
-                                        "evolve", "sensitivity", "allocate"};
+    static const char *const names[] = {"greedy",     "hago-greedy", "anneal", "random",
+                                        "exhaustive", "sweep",       "evolve", "sensitivity",
+                                        "allocate",   "surrogate"};
     assert_string_equal(itg_searcher_at(0)->name, "greedy");
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 10; i++) {
         assert_string_equal(itg_searcher_at(i)->name, names[i]);
         assert_ptr_equal(itg_searcher_find(names[i]), itg_searcher_at(i));
     }
-    assert_null(itg_searcher_at(9));
+    assert_null(itg_searcher_at(10));
     assert_null(itg_searcher_at(-1));
     assert_null(itg_searcher_find("nonsense"));
 }
@@ -465,6 +489,8 @@ int main(void)
         cmocka_unit_test(hago_greedy_maximize_stops_where_the_limit_is_met),
         cmocka_unit_test(allocate_is_quick_where_losses_add_up),
         cmocka_unit_test(allocate_misses_what_no_sum_of_terms_says),
+        cmocka_unit_test(surrogate_learns_from_points_of_any_kind),
+        cmocka_unit_test(surrogate_misses_what_no_sum_of_terms_says),
         cmocka_unit_test(a_text_chooses_a_searcher_and_its_parameters),
         cmocka_unit_test(bad_parameters_are_refused_with_what_is_expected),
         cmocka_unit_test(parameters_change_the_search),

@@ -164,6 +164,14 @@ class SearchResult:
                 "bound": s.bound, "float": s.floats, "samples_wanted": s.wanted}
 
     @property
+    def forecast(self) -> dict[str, float | int]:
+        """How well the searcher's model told what points lose before they were evaluated (allocate, surrogate): of so many
+        `trials` (0: it has none), the `correlation` of predicted and measured loss; `gap`: of allocate's last choice, the share
+        by which it may be above the model's optimum."""
+        f = lib.itg_search_forecast(self._pointer)
+        return {"trials": f.count, "correlation": f.correlation if f.count else float("nan"), "gap": f.gap}
+
+    @property
     def limited_by(self) -> str:
         """Why the goal is not met, or not on the hold-out: a sentence. Else ""."""
         return text(lib.itg_search_limited_by(self._pointer))
@@ -346,6 +354,19 @@ def _open(
     return _Work(model, as_hardware(hw), preprocess_struct(preprocess), data, names, how, kept)
 
 
+def _start_of(start: Any, work: _Work) -> Any:
+    """The itg_search_start of what a search is to begin with."""
+    model, hardware, _, _, how = work.arguments
+    if not isinstance(start, (Strategy, Model)):
+        path = os.fspath(start)
+        start = Model(path) if path.endswith(".onnx") else Strategy.load(work.model, path)
+    if isinstance(start, Model):
+        function, given = lib.itg_search_start_quantized, start._model
+    else:
+        function, given = lib.itg_search_start_strategy, start._file
+    return make("itg_search_start", lib.itg_search_start_destroy, function, model, hardware, how, given)
+
+
 def _end_log(recorder: Recorder, work: _Work, pointer: Any) -> None:
     end, best, kept = ffi.new("itg_run_end *"), lib.itg_search_best(pointer), []
     end.stop_reason, end.best_trial = lib.itg_search_stop_reason(pointer), best.index if best else -1
@@ -394,7 +415,8 @@ def _run(
         _end_log(recorder, work, pointer)
     if callbacks.failure is not None:
         raise callbacks.failure
-    return SearchResult(work, pointer, recorder.run if recorder else None, hooks.notes)
+    misfits = text(lib.itg_search_start_misfits(work.options.start)) if work.options.start else ""
+    return SearchResult(work, pointer, recorder.run if recorder else None, [misfits] * bool(misfits) + hooks.notes)
 
 
 def search(
@@ -441,6 +463,7 @@ def search(
     baseline: bool = False,
     recover: str = "auto",
     no_racing: bool = False,
+    start: Union[Strategy, Model, str, "os.PathLike[str]", None] = None,
     threads: int = 0,
     cache_mb: int = 256,
     progress: Union[bool, Progress] = True,
@@ -471,6 +494,8 @@ def search(
     ends; tolerance: see the program's help. *_bits: widths to try, (min, max). threshold, weight_threshold: methods to
     choose among. only, skip: patterns of names of values, nodes or edges; fix: {pattern: bits}. recover: codes of weights
     (docs/recover.md). baseline: also search with hago-greedy. no_racing: run all samples of every trial.
+    start: begin at the widths of a Strategy of this model (or its file), or of a Model that is quantized already (or its
+    .onnx file); what does not fit is among the result's notes.
 
     threads: 0: all of the machine. cache_mb: memory for shared activations. Neither changes a result.
     progress: True: a bar of tqdm where it is there, else lines on stderr; or a function of (trial, best, planned).
@@ -495,6 +520,9 @@ def search(
     words["searcher"] = "user" if own is not None else searcher or default_searcher(work.options.goal)
     set_options(work.options, words)
     work.options.threads, work.options.cache_bytes = threads, cache_mb << 20
+    if start is not None:
+        work.kept.append(_start_of(start, work))
+        work.options.start = work.kept[-1]
     recorder = Recorder(db, work) if db is not None else None
     bar = _progress(progress, ffi.addressof(work.options[0], "goal"))
     try:

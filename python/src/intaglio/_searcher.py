@@ -16,13 +16,15 @@ class Dimension(NamedTuple):
 
 class Space(NamedTuple):
     """What a search chooses in, and what it wants: a point is good where it is feasible, its quality reaches quality_floor
-    (-inf: none), its violation is 0 and, where quality is improved, cost <= cost_limit. trials: at most; None: not known."""
+    (-inf: none), its violation is 0 and, where quality is improved, cost <= cost_limit. trials: at most; None: not known.
+    start: the point that the search is to begin with; None: the searcher's own."""
 
     dimensions: tuple[Dimension, ...]
     maximize_quality: bool
     quality_floor: float
     cost_limit: float
     trials: Optional[int]
+    start: Optional[tuple[int, ...]] = None
 
 
 class Outcome(NamedTuple):
@@ -65,6 +67,7 @@ def _space_of(given: Any) -> Space:
         given.quality_floor,
         given.cost_limit,
         given.trials if 0 < given.trials < 2**63 - 1 else None,
+        tuple(given.start[0 : given.dim_count]) if given.start else None,
     )
 
 
