@@ -1,6 +1,6 @@
 #!/bin/sh
-# Same bits everywhere: one digest from simulation, the executors, and the emitted C of real networks on nine machines, Cortex-M3 and
-# M4 among them; and the flash it takes. Options: --full (all networks, targets, strategies and levels: some hours), --only NAME.
+# Same bits everywhere: one digest from simulation, the executors, and the emitted C of real networks on eleven machines, Cortex-M3,
+# M4, M7 and M55 among them; and the flash it takes. Options: --full (all networks, targets, strategies and levels: some hours), --only NAME.
 set -eu
 cd "$(dirname "$0")/.."
 data=../shared/data

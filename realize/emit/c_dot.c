@@ -4,13 +4,17 @@
 /* ---- helpers of the C source ---- */
 
 static const char dot_pairs_text[] =
-    "#ifdef PAIRS\n"
+    "#ifdef WORDS\n"
     "static inline int32_t dot_s32_one(const int16_t *a, const int16_t *b, int32_t depth)\n"
     "{\n"
     "    int32_t sum = 0;\n"
+    "#ifdef PAIRS\n"
     "    for (; depth >= 2; depth -= 2, a += 2, b += 2)\n"
     "        sum = __smlad(PAIR(a), PAIR(b), sum);\n"
-    "    return depth > 0 ? (int32_t)((uint32_t)sum + (uint32_t)(*a * *b)) : sum;\n"
+    "#endif\n"
+    "    for (; depth > 0; depth--, a++, b++)\n"
+    "        sum = (int32_t)((uint32_t)sum + (uint32_t)(*a * *b));\n"
+    "    return sum;\n"
     "}\n\n"
     "/* TALL rows of a against two of b; the order of products changes no sum modulo 2^32. */\n"
     "#ifdef __OPTIMIZE_SIZE__\n"
@@ -18,9 +22,10 @@ static const char dot_pairs_text[] =
     "static ONCE void dot_s32_block(const int16_t *a, int32_t depth_a, const int16_t *b,\n"
     "                               int32_t depth, int32_t *acc, int32_t stride)\n"
     "{\n"
-    "    const int16_t *d = a + depth_a, *c = b + depth, *const end = b + (depth & ~3);\n"
+    "    const int16_t *d = a + depth_a, *c = b + depth;\n"
     "    int32_t s0 = 0, s1 = 0, t0 = 0, t1 = 0;\n"
-    "    while (b < end) {\n"
+    "#ifdef PAIRS\n"
+    "    for (const int16_t *const end = b + (depth & ~3); b < end;) {\n"
     "        for (int32_t i = 0; i < 2; i++) { /* unrolled by the compiler, by hand it is slower "
     "*/\n"
     "            const int32_t x = PAIR(a), w = PAIR(d), y = PAIR(b), z = PAIR(c);\n"
@@ -31,7 +36,9 @@ static const char dot_pairs_text[] =
     "            t1 = __smlad(w, z, t1);\n"
     "        }\n"
     "    }\n"
-    "    for (depth &= 3; depth > 0; depth--, a++, b++, c++, d++) {\n"
+    "    depth &= 3;\n"
+    "#endif\n"
+    "    for (; depth > 0; depth--, a++, b++, c++, d++) {\n"
     "        s0 = (int32_t)((uint32_t)s0 + (uint32_t)(*a * *b));\n"
     "        t0 = (int32_t)((uint32_t)t0 + (uint32_t)(*a * *c));\n"
     "        s1 = (int32_t)((uint32_t)s1 + (uint32_t)(*d * *b));\n"
@@ -47,9 +54,11 @@ static const char dot_pairs_text[] =
     "    x = PAIR(a + r * depth_a + i); \\\n"
     "    s##r = __smlad(x, y, s##r); \\\n"
     "    t##r = __smlad(x, z, t##r);\n"
-    "#define ROW_LAST(r, i) \\\n"
-    "    s##r = (int32_t)((uint32_t)s##r + (uint32_t)(a[r * depth_a] * *b)); \\\n"
-    "    t##r = (int32_t)((uint32_t)t##r + (uint32_t)(a[r * depth_a] * *c));\n"
+    "#define ROW_ONE(r, i) \\\n"
+    "    x = a[r * depth_a + i]; \\\n"
+    "    s##r = (int32_t)((uint32_t)s##r + (uint32_t)(x * y)); \\\n"
+    "    t##r = (int32_t)((uint32_t)t##r + (uint32_t)(x * z));\n"
+    "#define TERM(i) y = b[i], z = c[i]; TALL_ROWS(ROW_ONE, i)\n"
     "#define ROW_END(r, i) \\\n"
     "    acc[r * stride] = s##r; \\\n"
     "    acc[r * stride + 1] = t##r;\n"
@@ -60,13 +69,17 @@ static const char dot_pairs_text[] =
     "    int32_t x, y, z;\n"
     "    TALL_ROWS(ROW_BEGIN, 0)\n"
     "    for (; depth >= 4; depth -= 4, a += 4, b += 4, c += 4) {\n"
+    "#ifdef PAIRS\n"
     "        y = PAIR(b), z = PAIR(c);\n"
     "        TALL_ROWS(ROW_PAIR, 0)\n"
     "        y = PAIR(b + 2), z = PAIR(c + 2);\n"
     "        TALL_ROWS(ROW_PAIR, 2)\n"
+    "#else\n"
+    "        TERM(0) TERM(1) TERM(2) TERM(3)\n"
+    "#endif\n"
     "    }\n"
     "    for (; depth > 0; depth--, a++, b++, c++) {\n"
-    "        TALL_ROWS(ROW_LAST, 0)\n"
+    "        TERM(0)\n"
     "    }\n"
     "    TALL_ROWS(ROW_END, 0)\n"
     "}\n"
@@ -217,9 +230,13 @@ void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, c
     if (t->row == ITG_S16) {
         const char *sum = itg_dtype_name(t->sum);
         if (itg_emit_needs(e, itg_emit_text(e, "dot_%s", sum))) write_dot(e, t->sum);
-        ITG_EMIT_FORMAT(e, "%*sdot_%s(tile, rows, %s, patches, %s, %s, acc, %s);\n", (int)indent,
-                        "", sum, depth, t->block == 1 ? "1" : "count",
-                        itg_emit_number(e, t->padded), itg_emit_number(e, t->block));
+        const char *from = t->held == 0            ? ""
+                           : t->held >= t->filters ? " + k * "
+                                                   : " + (k - held) * ";
+        ITG_EMIT_FORMAT(e, "%*sdot_%s(tile%s%s, rows, %s, patches, %s, %s, acc, %s);\n",
+                        (int)indent, "", sum, from, t->held == 0 ? "" : depth, depth,
+                        t->block == 1 ? "1" : "count", itg_emit_number(e, t->padded),
+                        itg_emit_number(e, t->block));
     } else if (t->split) {
         const char *rounding = itg_emit_rounding(e, t->s->split.rounding, true);
         const itg_sum_split *split = &t->s->split;

@@ -1,6 +1,6 @@
 /* Operands of layers, and elementwise layers. */
 #include "kernels/requant.h"
-#include "realize/emit/emit.h"
+#include "realize/emit/c_helium.h"
 #include <string.h>
 
 /* ---- operands ---- */
@@ -144,6 +144,7 @@ void itg_emit_binary(itg_emitter *e, const itg_emit_layer *l)
         itg_emit_fail(e, ITG_UNSUPPORTED, "node", s->name, "its results leave 62 bits");
     int64_t strides[3][ITG_MAX_RANK] = {{0}};
     const itg_emit_operand x[2] = {itg_emit_read(e, l, 0, true), itg_emit_read(e, l, 1, true)};
+    itg_emit_helium_binary(e, l, x);
     bool last = itg_emit_output_last(e, l, 0);
     itg_emit_broadcast_strides(&x[0], shape, strides[0]);
     itg_emit_broadcast_strides(&x[1], shape, strides[1]);

@@ -1,6 +1,6 @@
 /* Convolutions and matrix products: rows of the first operand (patches) against rows of the second
  * (filters), unpacked four at a time; convolutions of one channel each by their own loop. */
-#include "realize/emit/c_mac.h"
+#include "realize/emit/c_helium.h"
 #include <string.h>
 
 enum { MOST_PATCHES = 64, FEW_PATCHES = 4, LEAST_PATCHES = 2, PATCH_BYTES = 8192 };
@@ -108,7 +108,7 @@ static void choose_types(itg_emit_mac_view *t, const itg_quantizer *x, const itg
     t->sum = t->row == ITG_S16 && fits32 ? ITG_S32 : ITG_S64;
 }
 
-static void describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac_view *t)
+void itg_emit_mac_describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac_view *t)
 {
     const itg_program *p = e->p;
     memset(t, 0, sizeof *t);
@@ -150,11 +150,12 @@ static void describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac_view 
     t->block = t->block > MOST_PATCHES ? MOST_PATCHES : t->block;
     if (l->block > 0) t->block = l->block;
     if (l->rows > 0) t->rows = l->rows;
+    t->held = l->held;
     if (t->block > t->patches) t->block = t->patches;
     if (t->s->input_count > 2) t->bias = p->values[t->s->inputs[2]].data;
 }
 
-static bool is_depthwise(const itg_emit_mac_view *t)
+bool itg_emit_is_depthwise(const itg_emit_mac_view *t)
 {
     return t->conv && t->groups > 1 && t->filters == 1 && t->v.w.channels == t->groups &&
            t->row == ITG_S16;
@@ -172,20 +173,21 @@ typedef struct room {
 static int rooms_of(const itg_emit_mac_view *t, room out[4])
 {
     int n = 0;
-    if (is_depthwise(t)) {
+    if (itg_emit_is_depthwise(t)) {
         out[n++] = (room){ITG_S16, "taps", t->channels * t->depth};
         out[n++] = (room){t->sum, "acc", t->channels};
         return n;
     }
     out[n++] = (room){t->row, "patches", t->block * t->padded};
-    out[n++] = (room){t->row, "tile", t->rows * t->depth + t->padded - t->depth};
+    const int64_t filters = t->held > 0 ? t->held : t->rows;
+    out[n++] = (room){t->row, "tile", filters * t->depth + t->padded - t->depth};
     out[n++] = (room){t->sum, "acc", t->rows * t->block};
     if (t->block > 1 && !(t->s->output_count == 1 && t->sum == ITG_S32))
         out[n++] = (room){ITG_S32, "codes", t->block};
     return n;
 }
 
-static size_t scratch_of(const itg_emit_mac_view *t)
+size_t itg_emit_view_scratch(const itg_emit_mac_view *t)
 {
     room rooms[4];
     size_t bytes = 0;
@@ -197,13 +199,13 @@ static size_t scratch_of(const itg_emit_mac_view *t)
 size_t itg_emit_mac_scratch(itg_emitter *e, const itg_emit_layer *l)
 {
     itg_emit_mac_view t;
-    describe(e, l, &t);
-    return scratch_of(&t);
+    itg_emit_mac_describe(e, l, &t);
+    return itg_emit_view_scratch(&t);
 }
 
 /* ---- memory ---- */
 
-static bool is_mac(const itg_emit_layer *l)
+bool itg_emit_is_mac(const itg_emit_layer *l)
 {
     return l->step != NULL && (l->step->kind == ITG_STEP_CONV || l->step->kind == ITG_STEP_MATMUL);
 }
@@ -211,17 +213,17 @@ static bool is_mac(const itg_emit_layer *l)
 void itg_emit_mac_fit(itg_emitter *e, itg_emit_layer *l, uint64_t most)
 {
     itg_emit_mac_view t;
-    if (!is_mac(l)) return;
-    describe(e, l, &t);
-    if (is_depthwise(&t)) return;
-    const size_t others = l->scratch_bytes - scratch_of(&t);
-    while (others + scratch_of(&t) > most && t.block > LEAST_PATCHES)
+    if (!itg_emit_is_mac(l)) return;
+    itg_emit_mac_describe(e, l, &t);
+    if (itg_emit_is_depthwise(&t)) return;
+    const size_t others = l->scratch_bytes - itg_emit_view_scratch(&t);
+    while (others + itg_emit_view_scratch(&t) > most && t.block > LEAST_PATCHES)
         t.block = (t.block - 1) & ~INT64_C(1);
-    while (others + scratch_of(&t) > most && t.rows > 1)
+    while (others + itg_emit_view_scratch(&t) > most && t.rows > 1)
         t.rows /= 2;
     l->block = t.block;
     l->rows = t.rows;
-    l->scratch_bytes = others + scratch_of(&t);
+    l->scratch_bytes = others + itg_emit_view_scratch(&t);
 }
 
 /* Elements in front of the first that a position reads, or, of a matrix, a row. */
@@ -238,7 +240,7 @@ static int64_t first_read(const itg_emit_mac_view *t, int64_t position)
  * position may be read until it is written. */
 static int64_t bytes_behind(const itg_emit_mac_view *t, int64_t x_size, int64_t y_size)
 {
-    const int64_t written = is_depthwise(t) ? 1 : 0;
+    const int64_t written = itg_emit_is_depthwise(t) ? 1 : 0;
     int64_t most = 0, least = INT64_MAX;
     for (int64_t i = t->patches - 1; i >= 0; i--) {
         const int64_t read = first_read(t, i) * x_size;
@@ -252,11 +254,11 @@ static int64_t bytes_behind(const itg_emit_mac_view *t, int64_t x_size, int64_t 
 bool itg_emit_mac_behind(itg_emitter *e, const itg_emit_layer *l, int64_t *bytes)
 {
     itg_emit_mac_view t;
-    if (!is_mac(l) || l->inputs[0] == ITG_NONE) return false;
-    describe(e, l, &t);
+    if (!itg_emit_is_mac(l) || l->inputs[0] == ITG_NONE) return false;
+    itg_emit_mac_describe(e, l, &t);
     const int64_t x = (int64_t)itg_dtype_size(e->p->values[t.s->inputs[0]].dtype);
     const int64_t y = (int64_t)itg_dtype_size(e->p->values[t.s->outputs[0]].dtype);
-    const bool once = t.conv ? t.v.batch == 1 && (t.groups == 1 || is_depthwise(&t))
+    const bool once = t.conv ? t.v.batch == 1 && (t.groups == 1 || itg_emit_is_depthwise(&t))
                              : itg_dims_product(&t.m.batch, 0, t.m.batch.rank) == 1;
     if (!once || (x != y && x != 1 && y != 1)) return false;
     *bytes = bytes_behind(&t, x, y);
@@ -335,44 +337,70 @@ static void write_outputs(itg_emitter *e, const itg_emit_mac_view *t, int32_t in
     }
 }
 
-/* One group: blocks of patches, tiles of filters. */
-static void write_block(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
-                        const char *window, const char *in, const char *b, const char *out)
+/* Opens the loop over blocks of patches. */
+static void open_positions(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
     const char *patches = itg_emit_number(e, t->patches), *block = itg_emit_number(e, t->block);
-    const char *filters = itg_emit_number(e, t->filters);
-    int32_t inner = indent + 4;
+    const int inner = (int)indent + 4;
     if (t->block == t->patches)
         ITG_EMIT_FORMAT(e, "%*s{\n%*sconst int32_t first = 0, count = %s;\n", (int)indent, "",
-                        (int)inner, "", patches);
+                        inner, "", patches);
     else
         ITG_EMIT_FORMAT(e,
                         "%*sfor (int32_t first = 0; first < %s; first += %s) {\n"
                         "%*sconst int32_t count = %s - first < %s ? %s - first : %s;\n",
-                        (int)indent, "", patches, block, (int)inner, "", patches, block, patches,
-                        block);
-    itg_emit_patches(e, t, inner, window, in);
-    ITG_EMIT_FORMAT(e, "%*sfor (int32_t k = 0; k < %s; k += %d) {\n", (int)inner, "", filters,
-                    (int)t->rows);
+                        (int)indent, "", patches, block, inner, "", patches, block, patches, block);
+}
+
+/* A tile of filters from k on against a block of patches: sums, then codes. */
+static void write_tile(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *end,
+                       const char *b, const char *out)
+{
+    const char *filters = itg_emit_number(e, t->filters);
     const char *group = t->groups > 1 ? itg_emit_text(e, "g * %s + ", filters) : "";
-    bool tile = t->row == ITG_S16;
+    const bool tile = t->row == ITG_S16;
     if (tile)
-        ITG_EMIT_FORMAT(e, "%*sconst int32_t rows = %s - k < %d ? %s - k : %d;\n", (int)inner + 4,
-                        "", filters, (int)t->rows, filters, (int)t->rows);
-    itg_emit_filters(e, t, inner + 4, b);
-    if (!tile) ITG_EMIT_FORMAT(e, "%*sconst int32_t c = %sk;\n", (int)inner + 4, "", group);
-    itg_emit_sums(e, t, inner + 4, "c");
+        ITG_EMIT_FORMAT(e, "%*sconst int32_t rows = %s - k < %d ? %s - k : %d;\n", (int)indent, "",
+                        end, (int)t->rows, end, (int)t->rows);
+    if (t->held == 0) itg_emit_filters(e, t, indent, b);
+    if (!tile) ITG_EMIT_FORMAT(e, "%*sconst int32_t c = %sk;\n", (int)indent, "", group);
+    itg_emit_sums(e, t, indent, "c");
     if (tile)
         ITG_EMIT_FORMAT(e,
                         "%*sfor (int32_t r = 0; r < rows; r++) {\n"
                         "%*sconst int32_t c = %sk + r;\n"
                         "%*s%s *const sum = acc + r * %s;\n",
-                        (int)inner + 4, "", (int)inner + 8, "", group, (int)inner + 8, "",
-                        itg_emit_ctype(t->sum), block);
+                        (int)indent, "", (int)indent + 4, "", group, (int)indent + 4, "",
+                        itg_emit_ctype(t->sum), itg_emit_number(e, t->block));
     const char *at = itg_emit_text(e, "c + first * %s", itg_emit_number(e, t->channels));
-    write_outputs(e, t, inner + (tile ? 8 : 4), tile ? "sum" : "acc", at, out);
-    if (tile) ITG_EMIT_FORMAT(e, "%*s}\n", (int)inner + 4, "");
-    ITG_EMIT_FORMAT(e, "%*s}\n%*s}\n", (int)inner, "", (int)indent, "");
+    write_outputs(e, t, indent + (tile ? 4 : 0), tile ? "sum" : "acc", at, out);
+    if (tile) ITG_EMIT_FORMAT(e, "%*s}\n", (int)indent, "");
+}
+
+/* One group: held filters, blocks of patches, tiles of filters. */
+static void write_block(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                        const char *window, const char *in, const char *b, const char *out)
+{
+    const char *filters = itg_emit_number(e, t->filters);
+    const bool passes = t->held > 0 && t->held < t->filters;
+    const char *end = passes ? "end" : filters;
+    if (passes) {
+        const char *held = itg_emit_number(e, t->held);
+        ITG_EMIT_FORMAT(e,
+                        "%*sfor (int32_t held = 0; held < %s; held += %s) {\n"
+                        "%*sconst int32_t end = %s - held < %s ? %s : held + %s;\n",
+                        (int)indent, "", filters, held, (int)indent + 4, "", filters, held, filters,
+                        held);
+        indent += 4;
+    }
+    if (t->held > 0) itg_emit_filters(e, t, indent, b);
+    open_positions(e, t, indent);
+    itg_emit_patches(e, t, indent + 4, window, in);
+    ITG_EMIT_FORMAT(e, "%*sfor (int32_t k = %s; k < %s; k += %d) {\n", (int)indent + 4, "",
+                    passes ? "held" : "0", end, (int)t->rows);
+    write_tile(e, t, indent + 8, end, b, out);
+    ITG_EMIT_FORMAT(e, "%*s}\n%*s}\n", (int)indent + 4, "", (int)indent, "");
+    if (passes) ITG_EMIT_FORMAT(e, "%*s}\n", (int)indent - 4, "");
 }
 
 static void write_depthwise_helper(itg_emitter *e, const itg_emit_mac_view *t)
@@ -397,7 +425,7 @@ static void write_depthwise(itg_emitter *e, const itg_emit_mac_view *t)
 {
     const char *type = itg_dtype_name(t->x.type), *sum = itg_dtype_name(t->sum);
     const char *name = itg_emit_text(e, "depthwise_%s_%s", type, sum);
-    const char *in, *out, *window = itg_emit_window(e, &t->v.w);
+    const char *in, *out, *window = itg_emit_window(e, 4, &t->v.w);
     declare(e, t);
     if (itg_emit_needs(e, name)) write_depthwise_helper(e, t);
     itg_emit_unpack(e, 4, (int32_t)t->w_value, t->weights, "0",
@@ -422,7 +450,7 @@ static void write_depthwise(itg_emitter *e, const itg_emit_mac_view *t)
 
 static void write_conv(itg_emitter *e, const itg_emit_mac_view *t)
 {
-    const char *in, *out, *window = itg_emit_window(e, &t->v.w);
+    const char *in, *out, *window = itg_emit_window(e, 4, &t->v.w);
     int32_t images = itg_emit_images(e, &t->v, &in, &out);
     if (t->groups > 1)
         ITG_EMIT_FORMAT(e, "    for (int32_t g = 0; g < %s; g++) {\n",
@@ -456,10 +484,11 @@ static void write_matrix(itg_emitter *e, const itg_emit_mac_view *t)
 void itg_emit_mac(itg_emitter *e, const itg_emit_layer *l)
 {
     itg_emit_mac_view t;
-    describe(e, l, &t);
-    bool depthwise = is_depthwise(&t);
+    itg_emit_mac_describe(e, l, &t);
+    bool depthwise = itg_emit_is_depthwise(&t);
     t.x = itg_emit_read(e, l, 0, true);
     itg_emit_weights(e, &t, depthwise);
+    itg_emit_helium_mac(e, &t, depthwise, itg_emit_view_scratch(&t));
     if (depthwise) {
         write_depthwise(e, &t);
         return;

@@ -12,13 +12,19 @@ typedef struct itg_emit_mac_view {
     itg_window_view v;
     itg_matmul_view m;
     bool transposed;
-    int64_t groups, patches, filters, depth, padded, block, rows, channels;
+    int64_t groups, patches, filters, depth, padded, block, rows, held, channels;
     itg_dtype row, sum;
     itg_emit_operand x, w; /* w: of activations */
     const char *weights;   /* packed; NULL: activations */
     int64_t w_value, w_zero;
     const int64_t *bias;
 } itg_emit_mac_view;
+
+/* ---- c_mac.c: what is to be computed ---- */
+bool itg_emit_is_mac(const itg_emit_layer *l);
+void itg_emit_mac_describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac_view *t);
+bool itg_emit_is_depthwise(const itg_emit_mac_view *t);
+size_t itg_emit_view_scratch(const itg_emit_mac_view *t); /* bytes, without unpacked operands */
 
 /* ---- c_rows.c: operands as rows ---- */
 void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise);

@@ -1,10 +1,13 @@
 /* Constants at their bit width. A tensor of n codes of b bits takes ceil(n * b / 8) bytes:
  *
  *   codes are stored as code - least, least = -2^(b-1) if signed, else 0, so b bits each;
- *   the first n / 8 * 8 of them in slices of 8, 4, 2 and 1 bits, the low bits first, as b is made
- * of them (3 = 2 + 1); a slice of w bits has n / 8 * w bytes, and code i stands in byte i % bytes,
- * at bit i / bytes * w: runs of codes lie in runs of bytes, so that loops over them vectorize; the
- * last n % 8 codes follow as one string of bits. */
+ *   the first n / 8 * 8 of them lie in eight rows of n / 8 codes, and those in b planes of n / 8
+ * bytes: code k of a row stands in bytes k of planes, so that runs of codes are runs of bytes. A
+ * byte holds 8 / b whole codes below: of row r < 8 / b * b, plane r % b has the codes, at bit
+ * r / b * b. The 8 % b bits above them, through the planes, are one string of bits, which holds the
+ * remaining rows one after another;
+ *   of b > 8, the low 8 bits of all codes come first, a byte each, then the others so;
+ *   the last n % 8 codes follow as one string of bits. */
 #include "base/packed.h"
 #include "kernels/int_ops.h"
 #include "realize/emit/emit.h"
@@ -12,40 +15,58 @@
 
 static const char unpack_text[] =
     "/* out[i] = code[first + i] - zero for i < count, of a tensor of total codes, bits wide "
-    "each.\n"
-    " * Eight of them take `bits` bytes, in slices of 8, 4, 2 and 1 bits; what is left over "
-    "follows.\n"
-    " */\n"
-    "HOT static void unpack_$1(const uint8_t *p, int32_t total, int32_t bits, int32_t first,\n"
+    "each:\n"
+    " * eight rows of them in planes of bytes, whole codes below, parts of others above; what is "
+    "left\n"
+    " * over follows. */\n"
+    "HOT static ONCE void unpack_$1(const uint8_t *p, int32_t total, int32_t bits, int32_t first,\n"
     "                          int32_t count, $2 zero, $2 *out)\n"
     "{\n"
     "    const int32_t whole = total / 8;\n"
-    "    int32_t shift = 0;\n"
-    "$5$6"
-    "    while (shift < bits) {\n"
-    "        const int32_t rest = bits - shift;\n"
-    "        const int32_t width = rest >= 8 ? 8 : rest >= 4 ? 4 : rest >= 2 ? 2 : 1;\n"
-    "        const int32_t bytes = whole * width;\n"
-    "        const uint16_t mask = (uint16_t)((UINT32_C(1) << width) - 1);\n"
-    "        const $3 up = ($3)(($4)1 << shift);\n"
-    "        for (int32_t i = 0, n; i < count; i += n) {\n"
-    "            const uint8_t *in = p + (first + i) % bytes;\n"
-    "            const uint16_t down = (uint16_t)(256 >> ((first + i) / bytes * width));\n"
-    "            $2 *y = out + i;\n"
-    "            n = bytes - (first + i) % bytes;\n"
-    "            n = n < count - i ? n : count - i;\n"
-    "            for (int32_t j = 0; j < n; j++) { /* by products: shifts by a variable are slow "
-    "*/\n"
-    "                const uint16_t part = (uint16_t)((uint16_t)(in[j] * down) >> 8 & mask);\n"
-    "                y[j] = ($2)((shift == 0 ? ($2)-zero : y[j]) + ($2)(($4)part * up));\n"
+    "$4"
+    "    const int32_t field = 8 / bits * bits, spare = 8 - field;\n"
+    "    const uint32_t codes = (UINT32_C(1) << bits) - 1;\n"
+    "    for (int32_t n; count > 0; first += n, count -= n, out += n) {\n"
+    "        const int32_t row = first / whole, at = first % whole, parts = row >= field;\n"
+    "        const int32_t past = (row - field) * bits;\n"
+    "        const uint8_t *in = p + at + (parts ? past / spare : row % bits) * whole;\n"
+    "        const int32_t shift = parts ? field + past % spare : row / bits * bits;\n"
+    "        const int32_t end = parts ? field - bits : 8;\n"
+    "        const uint32_t mask = parts ? 256 - (UINT32_C(1) << field) : 255;\n"
+    "        int32_t i = 0;\n"
+    "        n = whole - at < count ? whole - at : count;\n"
+    "$5"
+    "        for (int32_t s = shift; s == shift || s > end; s -= spare, in += whole) {\n"
+    "            const uint16_t down = (uint16_t)(256 >> s); /* shifts by a variable are slow */\n"
+    "            for (int32_t j = i; j < n; j++) {\n"
+    "                const uint16_t part =\n"
+    "                    (uint16_t)((uint16_t)((in[j] & mask) * down) >> 8 & codes);\n"
+    "                out[j] = ($2)((s == shift$6 ? ($2)-zero : out[j]) + ($2)(($3)part$7));\n"
     "            }\n"
+    "            if (spare == 0) break;\n"
     "        }\n"
-    "        p += bytes;\n"
-    "        shift += width;\n"
     "    }\n"
     "}\n\n";
 
-static const char bytes_text[] = "    if (bits == 8) {\n"
+static const char words_text[] =
+    "#ifdef WORDS\n"
+    "        for (; i + 4 <= n$1; i += 4) {\n"
+    "            const uint32_t masks = mask * UINT32_C(0x01010101);\n"
+    "            const uint8_t *from = in + i;\n"
+    "            uint32_t x = ((uint32_t)PAIR(from) & masks) >> shift;\n"
+    "            for (int32_t s = shift - spare; s > end; s -= spare)\n"
+    "                from += whole, x |= ((uint32_t)PAIR(from) & masks) >> s;\n"
+    "            four_u8(x & codes * UINT32_C(0x01010101), zero, out + i);\n"
+    "        }\n"
+    "#endif\n";
+
+static const char wide_text[] =
+    "    $2 up = 1;\n"
+    "    for (; bits > 8; bits -= 8, p += 8 * whole, up = ($2)(up * 256))\n"
+    "        for (int32_t i = 0; i < count; i++)\n"
+    "            out[i] = ($1)((up == 1 ? ($1)-zero : out[i]) + ($1)(($3)p[first + i] * up));\n";
+
+static const char bytes_text[] = "    if (bits == 8$1) {\n"
                                  "        widen_u8(p + first, count, zero, out);\n"
                                  "        return;\n"
                                  "    }\n";
@@ -87,21 +108,32 @@ static uint64_t raw_code(const itg_pvalue *v, const int64_t *order, int64_t i)
     return (uint64_t)(code - least_code(v));
 }
 
+/* Code i of eight rows of codes below 2^bits, bits <= 8, into planes of `whole` bytes each. */
+static void put_in_planes(int64_t whole, int64_t bits, int64_t i, uint64_t code, unsigned char *out)
+{
+    const int64_t field = 8 / bits * bits, spare = 8 - field, row = i / whole;
+    unsigned char *const at = out + i % whole;
+    for (int64_t b = 0; b < bits; b++) {
+        const int64_t past = (row - field) * bits + b;
+        const int64_t plane = row < field ? row % bits : past / spare;
+        const int64_t bit = row < field ? row / bits * bits + b : field + past % spare;
+        at[plane * whole] = (unsigned char)(at[plane * whole] | ((code >> b & 1) << bit));
+    }
+}
+
 static void pack(const itg_pvalue *v, const int64_t *order, unsigned char *out)
 {
-    const int64_t whole = v->elements / 8, bits = v->q.bits;
-    for (int64_t shift = 0, width; shift < bits; shift += width) {
-        int64_t rest = bits - shift;
-        width = rest >= 8 ? 8 : rest >= 4 ? 4 : rest >= 2 ? 2 : 1;
-        const int64_t bytes = whole * width;
-        for (int64_t i = 0; i < whole * 8; i++) {
-            uint64_t part = (raw_code(v, order, i) >> shift) & (((uint64_t)1 << width) - 1);
-            out[i % bytes] = (unsigned char)(out[i % bytes] | (part << (i / bytes * width)));
-        }
-        out += bytes;
-    }
+    const int64_t whole = v->elements / 8;
+    int64_t shift = 0;
+    for (; v->q.bits - shift > 8; shift += 8, out += whole * 8)
+        for (int64_t i = 0; i < whole * 8; i++)
+            out[i] = (unsigned char)(raw_code(v, order, i) >> shift & 255);
+    const int64_t bits = v->q.bits - shift;
+    for (int64_t i = 0; i < whole * 8; i++)
+        put_in_planes(whole, bits, i, raw_code(v, order, i) >> shift, out);
+    out += whole * bits;
     for (int64_t i = whole * 8, at = 0; i < v->elements; i++)
-        for (int64_t b = 0; b < bits; b++, at++)
+        for (int64_t b = 0; b < v->q.bits; b++, at++)
             if ((raw_code(v, order, i) >> b & 1) != 0)
                 out[at / 8] = (unsigned char)(out[at / 8] | (1u << (at % 8)));
 }
@@ -150,12 +182,13 @@ const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order,
     return name;
 }
 
-/* Some constant has codes of eight bits. */
-static bool has_bytes(const itg_program *p)
+/* Some constant has codes of `least` to `most` bits. */
+static bool has_bits(const itg_program *p, int32_t least, int32_t most)
 {
-    for (int32_t i = 0; i < p->value_count; i++)
-        if (p->values[i].data != NULL && p->values[i].quantized && p->values[i].q.bits == 8)
-            return true;
+    for (int32_t i = 0; i < p->value_count; i++) {
+        const itg_pvalue *v = &p->values[i];
+        if (v->data != NULL && v->quantized && v->q.bits >= least && v->q.bits <= most) return true;
+    }
     return false;
 }
 
@@ -168,31 +201,52 @@ static bool has_rests(const itg_program *p)
     return false;
 }
 
+/* What precedes the rows: the codes that no row has, low bytes of wide codes, codes of 8 bits. */
+static void add_first_steps(itg_emitter *e, itg_dtype type, bool wide, itg_strbuf *out)
+{
+    const char *up = type == ITG_S64 ? "uint64_t" : "uint16_t";
+    const char *sum = type == ITG_S64 ? "uint64_t" : "uint32_t";
+    if (has_rests(e->p)) {
+        itg_emit_template(&e->helpers, rest_text, itg_dtype_name(type), itg_emit_ctype(type), up,
+                          sum, NULL);
+        itg_emit_template(out, inside_text, itg_dtype_name(type), NULL);
+    }
+    if (wide) itg_emit_template(out, wide_text, itg_emit_ctype(type), up, sum, NULL);
+    if (type != ITG_S16 || !has_bits(e->p, 8, 8)) return;
+    itg_emit_widen(e, ITG_U8);
+    itg_emit_template(out, bytes_text, wide ? " && up == 1" : "", NULL);
+}
+
+static void write_unpack(itg_emitter *e, itg_dtype type)
+{
+    const bool wide = has_bits(e->p, 9, 64);
+    const char *alone = wide ? " && up == 1" : "";
+    itg_strbuf first = {0}, four = {0};
+    itg_emit_pairs(e);
+    if (type == ITG_S16) {
+        itg_emit_four(e, ITG_U8);
+        itg_emit_template(&four, words_text, alone, NULL);
+    }
+    add_first_steps(e, type, wide, &first);
+    e->failed |= first.failed || four.failed;
+    itg_emit_template(&e->helpers, unpack_text, itg_dtype_name(type), itg_emit_ctype(type),
+                      type == ITG_S64 ? "uint64_t" : "uint32_t",
+                      first.text != NULL ? first.text : "", four.text != NULL ? four.text : "",
+                      alone, wide ? " * up" : "", NULL);
+    itg_strbuf_deinit(&first);
+    itg_strbuf_deinit(&four);
+}
+
 void itg_emit_unpack(itg_emitter *e, int32_t indent, int32_t value, const char *name,
                      const char *first, const char *count, int64_t subtract, itg_dtype type,
                      const char *out)
 {
     const itg_pvalue *v = &e->p->values[value];
-    const char *wide = type == ITG_S64 ? "uint64_t" : "uint32_t";
-    const char *up = type == ITG_S64 ? "uint64_t" : "uint16_t";
     int64_t zero = subtract - least_code(v);
     /* 16-bit codes are computed modulo 2^16, and 2^15 is no int16_t. */
     if (type == ITG_S16 && zero > INT16_MAX) zero -= (int64_t)1 << 16;
-    if (itg_emit_needs(e, itg_emit_text(e, "unpack_%s", itg_dtype_name(type)))) {
-        itg_strbuf inside = {0};
-        if (has_rests(e->p)) {
-            itg_emit_template(&e->helpers, rest_text, itg_dtype_name(type), itg_emit_ctype(type),
-                              up, wide, NULL);
-            itg_emit_template(&inside, inside_text, itg_dtype_name(type), NULL);
-        }
-        e->failed |= inside.failed;
-        const bool bytes = type == ITG_S16 && has_bytes(e->p);
-        if (bytes) itg_emit_widen(e, ITG_U8);
-        itg_emit_template(&e->helpers, unpack_text, itg_dtype_name(type), itg_emit_ctype(type), up,
-                          wide, inside.text != NULL ? inside.text : "", bytes ? bytes_text : "",
-                          NULL);
-        itg_strbuf_deinit(&inside);
-    }
+    if (itg_emit_needs(e, itg_emit_text(e, "unpack_%s", itg_dtype_name(type))))
+        write_unpack(e, type);
     ITG_EMIT_FORMAT(e, "%*sunpack_%s(%s, %s, %d, %s, %s, %s, %s);\n", (int)indent, "",
                     itg_dtype_name(type), name, itg_emit_number(e, v->elements), (int)v->q.bits,
                     first, count, itg_emit_number(e, zero), out);

@@ -1,7 +1,8 @@
 /* Memory: where buffers and scratch lie in the arena, and how much scratch convolutions and matrix
  * products take. The activations' peak, without any scratch, is what the arena should not exceed:
  * outputs that are written behind what a layer still reads make room (ITG_SHARING_BEHIND), and a
- * layer takes as many positions at a time as fit beside what else lives. */
+ * layer takes as many positions at a time as fit beside what else lives. Then scratch grows into
+ * what is idle. */
 #include "realize/emit/emit.h"
 
 #define NOT_BEHIND UINT64_MAX /* shift of what shares no bytes so */
@@ -96,16 +97,27 @@ static uint64_t count_live(itg_emitter *e, itg_flow *flow, uint64_t *live)
     return most;
 }
 
-/* Outputs may lie over inputs where a layer would exceed the peak with its scratch. Returns whether
- * any may. */
-static bool let_overlap(const itg_emitter *e, itg_flow *flow, const uint64_t *live, uint64_t peak)
+/* Bytes that both take less if output 0 begins `shift` bytes before input 0. */
+static uint64_t saved_behind(const itg_flow *flow, const itg_flow_step *s)
+{
+    const uint64_t x = flow->tensors[s->inputs[0]].bytes, y = flow->tensors[s->outputs[0]].bytes;
+    const uint64_t both = s->shift + x > y ? s->shift + x : y;
+    return x + y > both ? x + y - both : 0;
+}
+
+/* Outputs may lie over inputs where a layer would exceed the peak with its scratch, and not be as
+ * quick with less. Returns whether any layer exceeds it. */
+static bool let_overlap(itg_emitter *e, itg_flow *flow, const uint64_t *live, uint64_t peak)
 {
     bool any = false;
     for (int32_t i = 0; i < e->layer_count; i++) {
-        const bool exceeds = live[i] + e->layers[i].scratch_bytes > peak;
-        any = any || exceeds;
-        if (exceeds && flow->steps[i].shift != NOT_BEHIND)
-            flow->steps[i].sharing = ITG_SHARING_BEHIND;
+        itg_flow_step *s = &flow->steps[i];
+        if (live[i] + e->layers[i].scratch_bytes <= peak) continue;
+        any = true;
+        if (s->shift == NOT_BEHIND) continue;
+        const uint64_t apart = peak - live[i], behind = apart + saved_behind(flow, s);
+        if (itg_emit_mac_overlap_helps(e, &e->layers[i], apart, behind))
+            s->sharing = ITG_SHARING_BEHIND;
     }
     return any;
 }
@@ -143,6 +155,86 @@ static void take_places(itg_emitter *e, const itg_flow *flow)
     e->arena_bytes = (size_t)((flow->bytes + 7) / 8 * 8);
 }
 
+/* ---- what is free at a layer's time ---- */
+
+typedef struct gap {
+    uint64_t offset, bytes;
+} gap;
+
+/* Tensors that live at a layer's time, in the order of their places. Each counts by itself: of a
+ * home, what nothing in it needs at the time is free. */
+typedef struct alive {
+    int32_t *tensor, count;
+    int32_t *starting; /* [layer]: the first that begins there; then next[it], ITG_FLOW_NONE */
+    int32_t *next;
+} alive;
+
+static bool start_alive(itg_emitter *e, const itg_flow *flow, alive *a)
+{
+    const size_t tensors = (size_t)flow->tensor_count + 1;
+    a->tensor = itg_emit_alloc(e, tensors, sizeof *a->tensor);
+    a->next = itg_emit_alloc(e, tensors, sizeof *a->next);
+    a->starting = itg_emit_alloc(e, (size_t)flow->step_count + 1, sizeof *a->starting);
+    if (e->failed) return false;
+    for (int32_t i = 0; i < flow->step_count; i++)
+        a->starting[i] = ITG_FLOW_NONE;
+    for (int32_t i = 0; i < e->buffer_count; i++) {
+        const itg_flow_tensor *t = &flow->tensors[i];
+        const int32_t first = t->first > 0 ? t->first : 0;
+        if (t->home == ITG_FLOW_NONE || first >= flow->step_count) continue;
+        a->next[i] = a->starting[first];
+        a->starting[first] = i;
+    }
+    return true;
+}
+
+static void go_on(alive *a, const itg_flow *flow, int32_t layer)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < a->count; i++)
+        if (flow->tensors[a->tensor[i]].last >= layer) a->tensor[count++] = a->tensor[i];
+    for (int32_t h = a->starting[layer]; h != ITG_FLOW_NONE; h = a->next[h]) {
+        int32_t at = count++;
+        for (; at > 0 && flow->tensors[a->tensor[at - 1]].offset > flow->tensors[h].offset; at--)
+            a->tensor[at] = a->tensor[at - 1];
+        a->tensor[at] = h;
+    }
+    a->count = count;
+}
+
+/* The largest run of bytes that none of them takes. */
+static gap largest_gap(const alive *a, const itg_flow *flow)
+{
+    gap best = {0, 0};
+    uint64_t from = 0;
+    for (int32_t i = 0; i <= a->count; i++) {
+        const itg_flow_tensor *t = i < a->count ? &flow->tensors[a->tensor[i]] : NULL;
+        const uint64_t to = t != NULL ? t->offset : flow->bytes;
+        if (to > from && to - from > best.bytes) best = (gap){from, to - from};
+        if (t != NULL && t->offset + t->bytes > from) from = (t->offset + t->bytes + 7) / 8 * 8;
+    }
+    return best;
+}
+
+/* Scratch grows into what lies idle while its layer runs, where that saves instructions. Nothing
+ * else moves, and the arena stays as large as it is. */
+static void spend_idle(itg_emitter *e, itg_flow *flow)
+{
+    alive a = {0};
+    if (!start_alive(e, flow, &a)) return;
+    for (int32_t i = 0; i < e->layer_count; i++) {
+        itg_flow_tensor *t = &flow->tensors[e->buffer_count + i];
+        const size_t before = e->layers[i].scratch_bytes;
+        go_on(&a, flow, i);
+        if (before == 0) continue;
+        const gap idle = largest_gap(&a, flow);
+        itg_emit_mac_spend(e, &e->layers[i], idle.bytes,
+                           flow->steps[i].sharing != ITG_SHARING_BEHIND);
+        if (e->layers[i].scratch_bytes > before) t->offset = idle.offset;
+        t->bytes = t->room = e->layers[i].scratch_bytes;
+    }
+}
+
 void itg_emit_place_all(itg_emitter *e)
 {
     const size_t layers = (size_t)e->layer_count + 1;
@@ -157,5 +249,6 @@ void itg_emit_place_all(itg_emitter *e)
     choose(e, flow, live);
     add_scratch(e, flow);
     if (e->status == ITG_OK) e->status = itg_flow_place(flow, 8, e->err);
+    if (e->status == ITG_OK) spend_idle(e, flow);
     if (e->status == ITG_OK) take_places(e, flow);
 }

@@ -94,7 +94,7 @@ static const char *window_name(itg_emitter *e, const itg_window *w)
 {
     itg_window all = *w;
     all.group = 1;
-    return itg_emit_window(e, &all);
+    return itg_emit_window(e, 4, &all);
 }
 
 /* ---- maxima ---- */

@@ -4,9 +4,15 @@
 /* ---- helpers of the C source ---- */
 
 static const char pairs_text[] =
-    "/* PAIRS: two products an instruction, four bytes at a time. */\n"
-    "#if defined(__ARM_FEATURE_SIMD32) && defined(__ARM_FEATURE_UNALIGNED) && \\\n"
-    "    !defined(__ARM_BIG_ENDIAN)\n"
+    "/* WORDS: four bytes at a time, on a 32-bit machine. PAIRS: two products an instruction. */\n"
+    "#if defined(__arm__) && defined(__ARM_FEATURE_UNALIGNED) && !defined(__ARM_BIG_ENDIAN)\n"
+    "#define WORDS 1\n"
+    "typedef struct __attribute__((packed, may_alias)) pair {\n"
+    "    int32_t both;\n"
+    "} pair;\n"
+    "#define PAIR(p) (((const pair *)(const void *)(p))->both)\n"
+    "#endif\n"
+    "#if defined(WORDS) && defined(__ARM_FEATURE_SIMD32)\n"
     "#include <arm_acle.h>\n"
     "#define PAIRS 1\n"
     "#ifdef __clang__\n"
@@ -14,10 +20,6 @@ static const char pairs_text[] =
     "#else\n"
     "#define ONCE __attribute__((noinline, noclone))\n"
     "#endif\n"
-    "typedef struct __attribute__((packed, may_alias)) pair {\n"
-    "    int32_t both;\n"
-    "} pair;\n"
-    "#define PAIR(p) (((const pair *)(const void *)(p))->both)\n"
     "#define SET_PAIR(p, value) (((pair *)(void *)(p))->both = (int32_t)(value))\n"
     "#define TWICE(v) ((int32_t)((uint32_t)(v) << 16 | ((uint32_t)(v) & 0xFFFF)))\n"
     "/* Bytes 0 and 2 of x as two numbers, plus two others. */\n"
@@ -29,6 +31,23 @@ static const char pairs_text[] =
     "#define ONCE inline\n"
     "#endif\n\n";
 
+static const char four_text[] =
+    "#ifdef WORDS\n"
+    "/* out[i] = byte i of x - zero. */\n"
+    "static inline void four_$1(uint32_t x, int32_t zero, int16_t *out)\n"
+    "{\n"
+    "#ifdef PAIRS\n"
+    "    const uint32_t even = (uint32_t)CENTER_$3(TWICE(-zero), x);\n"
+    "    const uint32_t odd = (uint32_t)CENTER_$3(TWICE(-zero), x >> 8 | x << 24);\n"
+    "    SET_PAIR(out, (even & 0xFFFF) | odd << 16);\n"
+    "    SET_PAIR(out + 2, even >> 16 | (odd & UINT32_C(0xFFFF0000)));\n"
+    "#else\n"
+    "    out[0] = (int16_t)(($2)x - zero), out[1] = (int16_t)(($2)(x >> 8) - zero);\n"
+    "    out[2] = (int16_t)(($2)(x >> 16) - zero), out[3] = (int16_t)(($2)(x >> 24) - zero);\n"
+    "#endif\n"
+    "}\n"
+    "#endif\n\n";
+
 static const char widen_text[] =
     "/* out[i] = in[i] - zero, modulo 2^16. */\n"
     "static ONCE void widen_$1(const $2 *in, int32_t count, int32_t zero, int16_t *out)\n"
@@ -38,17 +57,10 @@ static const char widen_text[] =
     "        out[i] = (int16_t)(in[i] - zero);\n"
     "}\n\n";
 
-static const char widen_four_text[] =
-    "#ifdef PAIRS\n"
-    "    const int32_t minus = TWICE(-zero);\n"
-    "    for (; count >= 4; count -= 4, in += 4, out += 4) {\n"
-    "        const uint32_t x = (uint32_t)PAIR(in);\n"
-    "        const uint32_t even = (uint32_t)CENTER_$1(minus, x);\n"
-    "        const uint32_t odd = (uint32_t)CENTER_$1(minus, x >> 8 | x << 24);\n"
-    "        SET_PAIR(out, (even & 0xFFFF) | odd << 16);\n"
-    "        SET_PAIR(out + 2, even >> 16 | (odd & UINT32_C(0xFFFF0000)));\n"
-    "    }\n"
-    "#endif\n";
+static const char widen_four_text[] = "#ifdef WORDS\n"
+                                      "    for (; count >= 4; count -= 4, in += 4, out += 4)\n"
+                                      "        four_$1((uint32_t)PAIR(in), zero, out);\n"
+                                      "#endif\n";
 
 static const char gather_text[] =
     "/* Patches of the window at positions first, first + 1...: code - zero, padding 0, each\n"
@@ -177,14 +189,25 @@ void itg_emit_pairs(itg_emitter *e)
     if (itg_emit_needs(e, "pairs")) itg_strbuf_add(&e->helpers, pairs_text);
 }
 
+void itg_emit_four(itg_emitter *e, itg_dtype type)
+{
+    const char *name = itg_dtype_name(type);
+    itg_emit_pairs(e);
+    if (itg_emit_needs(e, itg_emit_text(e, "four_%s", name)))
+        itg_emit_template(&e->helpers, four_text, name, itg_emit_ctype(type),
+                          type == ITG_S8 ? "S8" : "U8", NULL);
+}
+
 void itg_emit_widen(itg_emitter *e, itg_dtype type)
 {
     itg_strbuf four = {0};
     const char *name = itg_dtype_name(type);
     if (!itg_emit_needs(e, itg_emit_text(e, "widen_%s", name))) return;
     itg_emit_pairs(e);
-    if (itg_dtype_size(type) == 1)
-        itg_emit_template(&four, widen_four_text, type == ITG_S8 ? "S8" : "U8", NULL);
+    if (itg_dtype_size(type) == 1) {
+        itg_emit_four(e, type);
+        itg_emit_template(&four, widen_four_text, name, NULL);
+    }
     e->failed |= four.failed;
     itg_emit_template(&e->helpers, widen_text, name, itg_emit_ctype(type),
                       four.text != NULL ? four.text : "", NULL);
@@ -226,11 +249,16 @@ void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
 {
     const char *depth = itg_emit_number(e, t->depth);
     if (t->weights != NULL) {
+        const bool all = t->held >= t->filters;
+        const char *from = t->held == 0 ? "k" : all ? "0" : "held";
         const char *group =
-            t->groups > 1 ? itg_emit_text(e, "g * %s + ", itg_emit_number(e, t->filters)) : "";
-        const char *first =
-            itg_emit_text(e, t->groups > 1 ? "(%sk) * %s%s" : "%sk * %s%s", group, depth, b_offset);
-        const char *count = t->row == ITG_S64 ? depth : itg_emit_text(e, "rows * %s", depth);
+            t->groups > 1 ? itg_emit_text(e, "(g * %s + %s)", itg_emit_number(e, t->filters), from)
+                          : from;
+        const char *first = itg_emit_text(e, "%s * %s%s", group, depth, b_offset);
+        const char *count = t->row == ITG_S64 ? depth
+                            : t->held == 0    ? itg_emit_text(e, "rows * %s", depth)
+                            : all             ? itg_emit_number(e, t->filters * t->depth)
+                                              : itg_emit_text(e, "(end - held) * %s", depth);
         itg_emit_unpack(e, indent, (int32_t)t->w_value, t->weights, first, count, t->w_zero, t->row,
                         "tile");
         return;

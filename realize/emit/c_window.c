@@ -9,7 +9,7 @@ static const char struct_text[] =
     "    $1 stride_y, stride_x, dilation_y, dilation_x, top, left;\n"
     "} window;\n\n";
 
-const char *itg_emit_window(itg_emitter *e, const itg_window *w)
+const char *itg_emit_window(itg_emitter *e, int32_t indent, const itg_window *w)
 {
     const int64_t fields[] = {w->height,    w->width,       w->channels,    w->channels / w->group,
                               w->out_width, w->kernel[0],   w->kernel[1],   w->stride[0],
@@ -21,7 +21,7 @@ const char *itg_emit_window(itg_emitter *e, const itg_window *w)
         if (fields[i] > INT16_MAX) e->wide_windows = true;
     if (itg_emit_needs(e, "window"))
         itg_emit_template(&e->helpers, struct_text, e->wide_windows ? "int32_t" : "int16_t", NULL);
-    itg_strbuf_format(&e->body, "    static const window %s = {", name);
+    ITG_EMIT_FORMAT(e, "%*sstatic const window %s = {", (int)indent, "", name);
     for (int i = 0; i < FIELDS; i++)
         itg_strbuf_format(&e->body, "%s%s", i > 0 ? ", " : "", itg_emit_number(e, fields[i]));
     itg_strbuf_add(&e->body, "};\n");

@@ -28,8 +28,9 @@ typedef struct itg_emit_layer {
     int32_t *inputs, *outputs; /* buffers; ITG_NONE: a constant */
     int32_t input_count, output_count;
     size_t scratch_bytes, scratch_offset; /* as measured, and in the plan */
-    /* Positions of a convolution (rows of a product) and filters at a time; 0: what is quickest. */
-    int64_t block, rows;
+    /* Positions of a convolution (rows of a product) and filters at a time; 0: what is quickest.
+     * held: filters unpacked at a time for all positions; 0: a tile of `rows` for each block. */
+    int64_t block, rows, held;
     int64_t macs, weight_bytes, constant_bytes;
 } itg_emit_layer;
 
@@ -89,6 +90,7 @@ void itg_emit_template(itg_strbuf *out, const char *text, ...);
 /* c_rows.c: helpers for machines that do two products at once; widen_TYPE (bytes, or 16 bits). */
 void itg_emit_pairs(itg_emitter *e);
 void itg_emit_widen(itg_emitter *e, itg_dtype type);
+void itg_emit_four(itg_emitter *e, itg_dtype type); /* four_TYPE, of a word of bytes */
 /* static const TYPE name[count] = {...}; into e->data; counts its bytes with the layer. */
 void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int64_t count);
 /* "name[index]" of such an array; the number itself where all are equal. */
@@ -184,7 +186,7 @@ const char *itg_emit_rounding(itg_emitter *e, itg_rounding rounding, bool wide);
 
 /* ---- windows (c_window.c) ---- */
 /* Writes `static const window NAME_window = {...}` and returns its name. */
-const char *itg_emit_window(itg_emitter *e, const itg_window *w);
+const char *itg_emit_window(itg_emitter *e, int32_t indent, const itg_window *w);
 /* Opens a loop over images if there are several. in, out: texts to append to the pointers of input
  * and output. Returns the number of braces to close. */
 int32_t itg_emit_images(itg_emitter *e, const itg_window_view *v, const char **in,
@@ -195,6 +197,13 @@ size_t itg_emit_mac_scratch(itg_emitter *e, const itg_emit_layer *l);
 /* Chooses l->block and l->rows, and sets l->scratch_bytes: at most `most` where this can be. Layers
  * of other kinds stay as they are. (c_mac.c) */
 void itg_emit_mac_fit(itg_emitter *e, itg_emit_layer *l, uint64_t most);
+/* The same where `most` bytes are free anyway: what takes the fewest instructions. again: whether
+ * the input may be read once more after an output was written. (c_spend.c) */
+void itg_emit_mac_spend(itg_emitter *e, itg_emit_layer *l, uint64_t most, bool again);
+/* Whether it takes fewer instructions with `behind` bytes of scratch and its output over its input
+ * than with `apart`, which are no more, and the two apart. (c_spend.c) */
+bool itg_emit_mac_overlap_helps(itg_emitter *e, const itg_emit_layer *l, uint64_t apart,
+                                uint64_t behind);
 /* Whether output 0 may lie over input 0, if it begins *bytes before it: whatever the block, nothing
  * is written over what is read later. (c_mac.c) */
 bool itg_emit_mac_behind(itg_emitter *e, const itg_emit_layer *l, int64_t *bytes);

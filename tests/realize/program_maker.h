@@ -11,7 +11,8 @@ typedef struct maker {
     int32_t images[MOST], count; /* codes [N,C,H,W], of a sample [1,C,H,W] */
     int32_t outputs[MOST], output_count;
     int named;
-    bool integer; /* no float anywhere but at the input */
+    bool integer;  /* no float anywhere but at the input */
+    bool doubling; /* most requantizations are shifts around a doubling high multiplication */
     uint64_t seed;
 } maker;
 

@@ -89,6 +89,8 @@ static itg_requant random_requant(maker *m, int64_t bound, int form)
 {
     itg_requant r;
     memset(&r, 0, sizeof r);
+    const bool doubling = m->doubling && !chance(m, 4);
+    if (doubling) form = 2;
     itg_rounding rounding = (itg_rounding)(form % ITG_ROUNDING_COUNT);
     int32_t bits = 0;
     while (bits < 40 && (bound >> bits) > 100)
@@ -103,6 +105,10 @@ static itg_requant random_requant(maker *m, int64_t bound, int form)
         r.stage_count = 2;
         r.stage[0] = (itg_requant_stage){pick(m, 1 << 30, INT32_MAX), 31, ITG_ROUND_HALF_UP};
         r.stage[1] = (itg_requant_stage){1, bits, ITG_ROUND_HALF_AWAY};
+        if (doubling && bits < 12 && chance(m, 3)) { /* or a shift to the left, first */
+            r.stage[1] = r.stage[0];
+            r.stage[0] = (itg_requant_stage){1, (int32_t)pick(m, -4, -1), ITG_ROUND_HALF_UP};
+        }
     } else if (form == 3) { /* shift first */
         r.stage_count = 3;
         r.stage[0] = (itg_requant_stage){1, bits / 2, rounding};
@@ -691,9 +697,9 @@ static void give_unread(maker *m)
     }
 }
 
-static itg_program *make_program(uint64_t seed, bool integer, bool forms)
+static itg_program *make_program(uint64_t seed, bool integer, bool forms, bool doubling)
 {
-    maker m = {.seed = seed, .integer = integer};
+    maker m = {.seed = seed, .integer = integer, .doubling = doubling};
     itg_error err = {0};
     itg_rng_init(&m.rng, seed);
     assert_int_equal(itg_program_create("random", &m.p, NULL), ITG_OK);
@@ -725,17 +731,22 @@ static itg_program *make_program(uint64_t seed, bool integer, bool forms)
 
 itg_program *random_program(uint64_t seed)
 {
-    return make_program(seed, false, false);
+    return make_program(seed, false, false, false);
+}
+
+itg_program *random_doubling_program(uint64_t seed)
+{
+    return make_program(seed, true, false, true);
 }
 
 itg_program *random_integer_program(uint64_t seed)
 {
-    return make_program(seed, true, false);
+    return make_program(seed, true, false, false);
 }
 
 itg_program *random_form_program(uint64_t seed)
 {
-    return make_program(seed, true, true);
+    return make_program(seed, true, true, false);
 }
 
 static itg_quantizer byte_quantizer(maker *m, float *scale)

@@ -8,6 +8,8 @@
 itg_program *random_program(uint64_t seed);
 /* Without float steps, float requantization or float encodings. */
 itg_program *random_integer_program(uint64_t seed);
+/* As that, most requantizations being those of target cortex-m. */
+itg_program *random_doubling_program(uint64_t seed);
 /* As that, of the rarer forms, and now and then with two images inside a sample. */
 itg_program *random_form_program(uint64_t seed);
 /* x [1,24,8,8] of codes, pooled by 1x1, added in float32 to a constant [1,24,1,1], the constant

@@ -16,9 +16,9 @@ def linux(name, triplet, emulator):
     return Machine(name, [triplet + "-gcc", "-static"], [emulator])
 
 
-def cortex_m(name, board):
-    return Machine(name, ["arm-none-eabi-gcc", f"-mcpu={name}", "-mthumb", "--specs=rdimon.specs", "-nostartfiles",
-                          f"-Wl,-T,{HERE}/cortex_m.ld", f"{HERE}/cortex_m_start.c"],
+def cortex_m(name, board, memory, *flags):
+    return Machine(name, ["arm-none-eabi-gcc", f"-mcpu={name}", "-mthumb", *flags, "--specs=rdimon.specs", "-nostartfiles",
+                          f"-Wl,-T,{HERE}/{memory}_memory.ld,-T,{HERE}/cortex_m.ld", f"{HERE}/cortex_m_start.c"],
                    ["qemu-system-arm", "-M", board, "-nographic", "-monitor", "none", "-serial", "none",
                     "-semihosting-config", "enable=on,target=native", "-kernel"])
 
@@ -31,8 +31,10 @@ MACHINES = (
     linux("armhf", "arm-linux-gnueabihf", "qemu-arm"),
     linux("riscv64", "riscv64-linux-gnu", "qemu-riscv64"),
     linux("s390x", "s390x-linux-gnu", "qemu-s390x"),
-    cortex_m("cortex-m3", "mps2-an385"),
-    cortex_m("cortex-m4", "mps2-an386"),
+    cortex_m("cortex-m3", "mps2-an385", "mps2"),
+    cortex_m("cortex-m4", "mps2-an386", "mps2"),
+    cortex_m("cortex-m7", "mps2-an500", "mps2_an500"),
+    cortex_m("cortex-m55", "mps3-an547", "mps3_an547", "-mfloat-abi=hard"),
 )
 
 

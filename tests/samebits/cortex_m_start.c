@@ -1,5 +1,7 @@
 /* What stands before main on a Cortex-M under QEMU: the vectors, and newlib's console by
- * semihosting. A fault ends the emulator with status 3. */
+ * semihosting. Floating point and vectors are switched on. A fault ends the emulator with status
+ * 3. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,6 +17,10 @@ void _fini(void) {}
 
 void start(void)
 {
+#if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
+    *(volatile uint32_t *)0xE000ED88 |= 0xFU << 20; /* CPACR: coprocessors 10 and 11 */
+    __asm volatile("dsb\n isb");
+#endif
     initialise_monitor_handles();
     exit(main());
 }

@@ -1,0 +1,206 @@
+/* The intrinsics of Arm's arm_mve.h that emitted C uses, in plain C, after the Armv8-M Architecture
+ * Reference Manual: the C for Helium runs under the sanitizers of any machine. Lanes without a
+ * predicate are neither read nor written in memory. */
+#ifndef ITG_TEST_ARM_MVE_H
+#define ITG_TEST_ARM_MVE_H
+#include <stdint.h>
+#include <string.h>
+
+#define VECTOR(type, lanes, name)                                                                  \
+    typedef struct name {                                                                          \
+        type v[lanes];                                                                             \
+    } name;
+VECTOR(int8_t, 16, int8x16_t)
+VECTOR(uint8_t, 16, uint8x16_t)
+VECTOR(int16_t, 8, int16x8_t)
+VECTOR(int32_t, 4, int32x4_t)
+typedef uint16_t mve_pred16_t; /* a bit for each byte */
+
+#define MVE static inline __attribute__((unused))
+#define EACH(i, lanes) for (int i = 0; i < (lanes); i++)
+
+MVE int64_t mve_limit(int64_t v, int bits)
+{
+    const int64_t most = ((int64_t)1 << (bits - 1)) - 1;
+    return v > most ? most : v < -most - 1 ? -most - 1 : v;
+}
+
+/* ---- predicates ---- */
+MVE mve_pred16_t vctp8q(uint32_t n)
+{
+    return (mve_pred16_t)(n >= 16 ? 0xFFFF : (1u << n) - 1);
+}
+MVE mve_pred16_t vctp32q(uint32_t n)
+{
+    return vctp8q(n >= 4 ? 16 : n * 4);
+}
+
+/* ---- memory; NAME: a load or store of whole vectors and its predicated form ---- */
+#define LOAD(name, vector, type, lanes, bytes)                                                     \
+    MVE vector name##_z_##type##_(const void *p, mve_pred16_t on)                                  \
+    {                                                                                              \
+        vector y;                                                                                  \
+        EACH(i, lanes)                                                                             \
+        y.v[i] = (on >> (i * 16 / (lanes)) & 1) != 0 ? ((const bytes *)p)[i] : 0;                  \
+        return y;                                                                                  \
+    }
+LOAD(vldrbq, uint8x16_t, u8, 16, uint8_t)
+LOAD(vldrbq, int8x16_t, s8, 16, int8_t)
+LOAD(vldrbq, int32x4_t, s32, 4, int8_t)
+LOAD(vldrwq, int32x4_t, s32, 4, int32_t)
+#define vldrbq_u8(p) vldrbq_z_u8_(p, 0xFFFF)
+#define vldrbq_z_u8 vldrbq_z_u8_
+#define vldrbq_s8(p) vldrbq_z_s8_(p, 0xFFFF)
+#define vldrbq_z_s8 vldrbq_z_s8_
+#define vldrbq_s32(p) vldrbq_z_s32_(p, 0xFFFF)
+#define vldrbq_z_s32 vldrbq_z_s32_
+#define vldrwq_s32(p) vldrwq_z_s32_(p, 0xFFFF)
+
+#define STORE(type, vector, lanes, bytes)                                                          \
+    MVE void vstrbq_p_##type(bytes *p, vector x, mve_pred16_t on)                                  \
+    {                                                                                              \
+        EACH(i, lanes)                                                                             \
+        if ((on >> (i * 16 / (lanes)) & 1) != 0) p[i] = (bytes)x.v[i];                             \
+    }                                                                                              \
+    MVE void vstrbq_##type(bytes *p, vector x)                                                     \
+    {                                                                                              \
+        vstrbq_p_##type(p, x, 0xFFFF);                                                             \
+    }
+STORE(u8, uint8x16_t, 16, uint8_t)
+STORE(s8, int8x16_t, 16, int8_t)
+STORE(s32, int32x4_t, 4, int8_t)
+
+/* ---- lane by lane: a and b are lanes, n a scalar ---- */
+#define UNARY(name, vector, lanes, type, scalar, expression)                                       \
+    MVE vector name(vector x, scalar n)                                                            \
+    {                                                                                              \
+        EACH(i, lanes)                                                                             \
+        {                                                                                          \
+            const int64_t a = x.v[i];                                                              \
+            x.v[i] = (type)(expression);                                                           \
+        }                                                                                          \
+        return x;                                                                                  \
+    }
+#define BINARY(name, vector, lanes, type, expression)                                              \
+    MVE vector name(vector x, vector y)                                                            \
+    {                                                                                              \
+        EACH(i, lanes)                                                                             \
+        {                                                                                          \
+            const int64_t a = x.v[i], b = y.v[i];                                                  \
+            x.v[i] = (type)(expression);                                                           \
+        }                                                                                          \
+        return x;                                                                                  \
+    }
+MVE int64_t mve_doubling_high(int64_t a, int64_t b) /* 32 bits each */
+{
+    return mve_limit((a * b + (INT64_C(1) << 30)) >> 31, 32);
+}
+MVE int64_t mve_shift(int64_t a, int32_t n) /* VSHL by a register: to the right if negative */
+{
+    return n >= 0 ? (int64_t)((uint64_t)a << n) : a >> -n;
+}
+MVE int64_t mve_rounding_shift(int64_t a, int32_t n)
+{
+    return n >= 0 ? mve_shift(a, n) : (a + (INT64_C(1) << (-n - 1))) >> -n;
+}
+BINARY(vaddq_u8, uint8x16_t, 16, uint8_t, a + b)
+BINARY(vandq_u8, uint8x16_t, 16, uint8_t, a &b)
+BINARY(vorrq_u8, uint8x16_t, 16, uint8_t, a | b)
+BINARY(veorq_u8, uint8x16_t, 16, uint8_t, a ^ b)
+BINARY(vmaxq_s8, int8x16_t, 16, int8_t, a > b ? a : b)
+BINARY(vminq_s8, int8x16_t, 16, int8_t, a < b ? a : b)
+BINARY(vaddq_s16, int16x8_t, 8, int16_t, a + b)
+BINARY(vaddq_s32, int32x4_t, 4, int32_t, a + b)
+BINARY(vsubq_s32, int32x4_t, 4, int32_t, a - b)
+BINARY(vandq_s32, int32x4_t, 4, int32_t, a &b)
+BINARY(vmaxq_s32, int32x4_t, 4, int32_t, a > b ? a : b)
+BINARY(vminq_s32, int32x4_t, 4, int32_t, a < b ? a : b)
+BINARY(vqaddq_s32, int32x4_t, 4, int32_t, mve_limit(a + b, 32))
+BINARY(vqrdmulhq_s32, int32x4_t, 4, int32_t, mve_doubling_high(a, b))
+BINARY(vshlq_s32, int32x4_t, 4, int32_t, mve_shift(a, (int8_t)b))
+BINARY(vrshlq_s32, int32x4_t, 4, int32_t, mve_rounding_shift(a, (int8_t)b))
+UNARY(vsubq_n_s32, int32x4_t, 4, int32_t, int32_t, a - n)
+UNARY(vqaddq_n_s32, int32x4_t, 4, int32_t, int32_t, mve_limit(a + n, 32))
+UNARY(vqrdmulhq_n_s32, int32x4_t, 4, int32_t, int32_t, mve_doubling_high(a, n))
+UNARY(vshlq_n_s32, int32x4_t, 4, int32_t, int32_t, mve_shift(a, n))
+UNARY(vshrq_n_s32, int32x4_t, 4, int32_t, int32_t, a >> n)
+UNARY(vrshlq_n_s32, int32x4_t, 4, int32_t, int32_t, mve_rounding_shift(a, (int8_t)n))
+UNARY(vshlq_r_u8, uint8x16_t, 16, uint8_t, int32_t, mve_shift(a, (int8_t)n))
+
+/* ---- to and from scalars ---- */
+#define DUPLICATE(name, vector, lanes, type)                                                       \
+    MVE vector name(type n)                                                                        \
+    {                                                                                              \
+        vector y;                                                                                  \
+        EACH(i, lanes)                                                                             \
+        y.v[i] = n;                                                                                \
+        return y;                                                                                  \
+    }
+DUPLICATE(vdupq_n_u8, uint8x16_t, 16, uint8_t)
+DUPLICATE(vdupq_n_s8, int8x16_t, 16, int8_t)
+DUPLICATE(vdupq_n_s32, int32x4_t, 4, int32_t)
+MVE int32x4_t vsetq_lane_s32(int32_t n, int32x4_t x, int lane)
+{
+    x.v[lane] = n;
+    return x;
+}
+MVE uint32_t vaddvaq_p_u8(uint32_t sum, uint8x16_t x, mve_pred16_t on)
+{
+    EACH(i, 16)
+    sum += (on >> i & 1) != 0 ? x.v[i] : 0;
+    return sum;
+}
+MVE uint32_t vaddvaq_u8(uint32_t sum, uint8x16_t x)
+{
+    return vaddvaq_p_u8(sum, x, 0xFFFF);
+}
+MVE uint32_t vmladavaq_u8(uint32_t sum, uint8x16_t x, uint8x16_t y)
+{
+    EACH(i, 16)
+    sum += (uint32_t)x.v[i] * y.v[i];
+    return sum;
+}
+
+/* ---- wide and narrow: b the even lanes, t the odd ones ---- */
+#define WIDEN(half, first)                                                                         \
+    MVE int16x8_t vmull##half##q_int_s8(int8x16_t x, int8x16_t y)                                  \
+    {                                                                                              \
+        int16x8_t z;                                                                               \
+        EACH(i, 8)                                                                                 \
+        z.v[i] = (int16_t)(x.v[2 * i + first] * y.v[2 * i + first]);                               \
+        return z;                                                                                  \
+    }                                                                                              \
+    MVE int32x4_t vmovl##half##q_s16(int16x8_t x)                                                  \
+    {                                                                                              \
+        int32x4_t z;                                                                               \
+        EACH(i, 4)                                                                                 \
+        z.v[i] = x.v[2 * i + first];                                                               \
+        return z;                                                                                  \
+    }                                                                                              \
+    MVE int16x8_t vqmovn##half##q_s32(int16x8_t z, int32x4_t x)                                    \
+    {                                                                                              \
+        EACH(i, 4)                                                                                 \
+        z.v[2 * i + first] = (int16_t)mve_limit(x.v[i], 16);                                       \
+        return z;                                                                                  \
+    }                                                                                              \
+    MVE int8x16_t vqmovn##half##q_s16(int8x16_t z, int16x8_t x)                                    \
+    {                                                                                              \
+        EACH(i, 8)                                                                                 \
+        z.v[2 * i + first] = (int8_t)mve_limit(x.v[i], 8);                                         \
+        return z;                                                                                  \
+    }
+WIDEN(b, 0)
+WIDEN(t, 1)
+MVE int16x8_t vreinterpretq_s16_s32(int32x4_t x)
+{
+    int16x8_t y;
+    memcpy(&y, &x, sizeof y);
+    return y;
+}
+MVE int8x16_t vreinterpretq_s8_s16(int16x8_t x)
+{
+    int8x16_t y;
+    memcpy(&y, &x, sizeof y);
+    return y;
+}
+#endif
