@@ -5,7 +5,8 @@
 
 static const char pairs_text[] =
     "/* WORDS: four bytes at a time, on a 32-bit machine. PAIRS: two products an instruction. */\n"
-    "#if defined(__arm__) && defined(__ARM_FEATURE_UNALIGNED) && !defined(__ARM_BIG_ENDIAN)\n"
+    "#if defined(__arm__) && defined(__ARM_FEATURE_UNALIGNED) && !defined(__ARM_BIG_ENDIAN) && \\\n"
+    "    (defined(__ARM_FEATURE_SIMD32) || !defined(__OPTIMIZE_SIZE__))\n"
     "#define WORDS 1\n"
     "typedef struct __attribute__((packed, may_alias)) pair {\n"
     "    int32_t both;\n"
