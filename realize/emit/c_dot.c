@@ -116,7 +116,7 @@ static const char dot_text[] =
     "            const int16_t *b0 = b + p * depth, *b1 = b0 + depth;\n"
     "            $3 s00 = 0, s01 = 0, s10 = 0, s11 = 0, s20 = 0, s21 = 0, s30 = 0, s31 = 0;\n"
     "#if defined(WORDS) && !defined(__clang__) && __GNUC__ >= 8\n"
-    "#pragma GCC unroll 2\n"
+    "#pragma GCC unroll 4\n"
     "#endif\n"
     "            for (int32_t i = 0; i < depth; i++) {\n"
     "                s00 += ($3)((int32_t)a[i] * b0[i]);\n"
