@@ -217,7 +217,7 @@ static gap largest_gap(const alive *a, const itg_flow *flow)
 }
 
 /* Scratch grows into what lies idle while its layer runs, where that saves instructions. Nothing
- * else moves, and the arena stays as large as it is. */
+ * else moves, and the arena does not grow. */
 static void spend_idle(itg_emitter *e, itg_flow *flow)
 {
     alive a = {0};
@@ -232,6 +232,12 @@ static void spend_idle(itg_emitter *e, itg_flow *flow)
                            flow->steps[i].sharing != ITG_SHARING_BEHIND);
         if (e->layers[i].scratch_bytes > before) t->offset = idle.offset;
         t->bytes = t->room = e->layers[i].scratch_bytes;
+    }
+    flow->bytes = 0;
+    for (int32_t i = 0; i < flow->tensor_count; i++) {
+        const itg_flow_tensor *t = &flow->tensors[i];
+        if (t->home != ITG_FLOW_NONE && t->offset + t->bytes > flow->bytes)
+            flow->bytes = t->offset + t->bytes;
     }
 }
 
