@@ -85,7 +85,7 @@ typedef struct itg_cli_spec {
 const itg_cli_spec *itg_cli_option_spec(itg_cli_option option);
 
 #define ITG_CLI_MAX_ARGUMENTS 17
-#define ITG_CLI_MAX_OPTIONS 64
+#define ITG_CLI_MAX_OPTIONS 80
 
 struct itg_cli_args;
 typedef struct itg_cli_command {
