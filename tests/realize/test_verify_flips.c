@@ -274,6 +274,7 @@ static bool flip(itg_program *p, itg_step *s, kind k, itg_rng *rng)
     case RATIO:
         return y->quantized && flip_requant(o, k, rng);
     case ZERO_POINT:
+        if (itg_step_normalizes(s)) return false; /* it cancels: no bound follows from it */
         x->q.zero_point = (int32_t)flip64(x->q.zero_point, itg_rng_below(rng, 7));
         return true;
     case CLIP:
