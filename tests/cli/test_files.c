@@ -394,7 +394,7 @@ static void a_log_that_may_not_grow_loses_nothing(void **state)
         "digits_search_labels.npy --scale 1/255 --limit 200 --search-samples 60 "
         "--calibration-samples 20 --searcher random --trials 100000000 --quiet --db full.db "
         "-o full.json",
-        1000000);
+        400000);
     assert_int_equal(o.status, 1);
     assert_contains(o.err, "full.db");
     done(&o);
