@@ -42,7 +42,7 @@ typedef struct itg_cli_search_work {
     itg_search_start *start; /* options.start; NULL: none */
     itg_cli_past past;       /* options.past, where it has trials */
     itg_cli_logged mark;     /* the run of --fail-if-worse; record NULL: not given */
-    bool is_survey;          /* of each choice alone; no strategy is wanted */
+    bool is_survey;          /* measures each choice alone; writes no strategy */
     itg_run_record *resumed; /* NULL: a new run */
     itg_trial *replay;       /* of the resumed run */
     int64_t replay_count;
