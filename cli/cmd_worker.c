@@ -33,7 +33,8 @@ static void hook_note(void *context, const char *text)
     if (!args->given[ITG_CLI_OPT_QUIET]) fprintf(stderr, "intaglio: note: %s\n", text);
 }
 
-/* The machine, the process, and a number of its own: machines in containers have equal names. */
+/* Names the worker by machine, process and a random number, because containers may have equal
+ * names. */
 static void name_worker(char out[ITG_WORKER_NAME])
 {
     char host[33] = "";
