@@ -1,4 +1,4 @@
-/* A program as C source: the text of what c_layout.c laid out. */
+/* Writes a program as C source, in the layout of c_layout.c. */
 #include "realize/emit/emit.h"
 #include <stdlib.h>
 #include <string.h>

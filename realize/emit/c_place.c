@@ -9,8 +9,8 @@
 
 /* ---- sharing ---- */
 
-/* Element by element, each code read before one of the same place is written: the result may lie
- * where an operand of its size lay. */
+/* Whether the layer may work in place: it reads each element before it writes the same one, so the
+ * result may take the place of an operand of its size. */
 static bool works_in_place(const itg_emitter *e, const itg_emit_layer *l)
 {
     const itg_step *s = l->step;
@@ -97,7 +97,7 @@ static uint64_t count_live(itg_emitter *e, itg_flow *flow, uint64_t *live)
     return most;
 }
 
-/* Bytes that both take less if output 0 begins `shift` bytes before input 0. */
+/* Returns the bytes saved if output 0 begins `shift` bytes before input 0. */
 static uint64_t saved_behind(const itg_flow *flow, const itg_flow_step *s)
 {
     const uint64_t x = flow->tensors[s->inputs[0]].bytes, y = flow->tensors[s->outputs[0]].bytes;
@@ -202,7 +202,7 @@ static void go_on(alive *a, const itg_flow *flow, int32_t layer)
     a->count = count;
 }
 
-/* The largest run of bytes that none of them takes. */
+/* Returns the largest run of bytes that no live tensor takes. */
 static gap largest_gap(const alive *a, const itg_flow *flow)
 {
     gap best = {0, 0};
@@ -216,8 +216,8 @@ static gap largest_gap(const alive *a, const itg_flow *flow)
     return best;
 }
 
-/* Scratch grows into what lies idle while its layer runs, where that saves instructions. Nothing
- * else moves, and the arena does not grow. */
+/* Enlarges scratch into bytes that are idle while its layer runs, if that saves instructions.
+ * Nothing else moves, and the arena does not grow. */
 static void spend_idle(itg_emitter *e, itg_flow *flow)
 {
     alive a = {0};

@@ -1,5 +1,5 @@
-/* The self-test: samples of codes, the executor's digest of their results, and a program that
- * compares. */
+/* Writes the self-test: samples of codes, the executor's digest of their results, and a program
+ * that compares them. */
 #include "realize/emit/emit.h"
 #include "kernels/requant.h"
 #include "realize/batch.h"
@@ -170,7 +170,8 @@ static void write_codes(const itg_pvalue *v, const void *codes, itg_strbuf *out)
                           (long long)itg_load(v->dtype, codes, i));
 }
 
-/* Adds the samples' outputs to the hash; their codes as text, one buffer an input. */
+/* Adds the samples' outputs to the hash and writes their input codes as text, one buffer an input.
+ */
 static itg_status run_samples(const itg_emitter *e, const itg_emit_vectors *vectors,
                               itg_batch *batch, itg_strbuf *texts, itg_sha256 *hash)
 {

@@ -16,7 +16,7 @@ static bool eight_bits(const itg_encoding *v)
     return v == NULL || v->is_float || itg_dtype_size(itg_qdq_dtype(&v->q)) == 1;
 }
 
-/* The first encoding of a node's output that is codes, or floats; NULL: none. */
+/* Returns the first encoding of a node's output that is codes, or float; NULL if none is. */
 static const itg_encoding *output_encoding(const itg_annotated *a, itg_id node, bool is_float)
 {
     const itg_node *n = &a->graph->nodes[node];
@@ -261,7 +261,8 @@ static const char *island_difference(const itg_annotated *a, const itg_node *n)
     return NULL;
 }
 
-/* Why ONNX Runtime's result of a node may differ from the program's; NULL: it does not. */
+/* Returns why ONNX Runtime's result of a node may differ from the program's; NULL if it does not.
+ */
 static const char *difference(const itg_annotated *a, itg_id node)
 {
     const itg_node *n = &a->graph->nodes[node];
