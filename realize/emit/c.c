@@ -5,8 +5,8 @@
 
 /* ---- arguments ---- */
 
-/* `wanted`, or where that is taken wanted_N: N is `index` plus a multiple of `count`, so that no
- * number of equal names makes the search long. */
+/* Takes `wanted` or, if that is taken, wanted_N. N is `index` plus a multiple of `count`, so that
+ * the search is short for any number of equal names. */
 static void take_name(itg_emitter *e, itg_names *taken, const char *wanted, int32_t index,
                       int32_t count, char out[ITG_EMIT_NAME])
 {

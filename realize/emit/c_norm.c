@@ -37,7 +37,7 @@ static void put(itg_emitter *e, const itg_emit_layer *l, int32_t indent, const c
 
 /* ---- Softmax ---- */
 
-/* "2^bits * exp(-scale * d)": where there are at most 256 codes the coarse factor is 1. */
+/* Returns the text of 2^bits * exp(-scale * d). With at most 256 codes the coarse factor is 1. */
 static const char *exponential(itg_emitter *e, const itg_emit_layer *l)
 {
     const itg_step *s = l->step;
@@ -47,8 +47,8 @@ static const char *exponential(itg_emitter *e, const itg_emit_layer *l)
                          table(e, l, 2, "coarse"), (int)s->fraction - 1, (int)s->fraction);
 }
 
-/* Opens the loop over rows up to the sum of their powers; `power` of the difference d, `term` of
- * the sum, in C of type `sum`. */
+/* Opens the loops over rows and writes the sum of each row. `term` is the text of a term of the sum
+ * for the difference d, `sum` the C type of the sum. Returns the text of the stride in a row. */
 static const char *open_rows(itg_emitter *e, const itg_emit_layer *l, const char *sum,
                              const char *term)
 {

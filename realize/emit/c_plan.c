@@ -138,8 +138,8 @@ static void add_steps(itg_emitter *e)
     }
 }
 
-/* Outputs are row-major and the caller's. A value that is an argument already (an input, or an
- * output twice) or a constant is copied. */
+/* Adds the outputs, which are row-major and belong to the caller. A constant, or a value that is
+ * already an argument (an input, or a repeated output), is copied. */
 static void add_outputs(itg_emitter *e)
 {
     for (int32_t i = 0; i < e->output_count && !e->failed; i++) {

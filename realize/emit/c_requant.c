@@ -86,7 +86,8 @@ static bool round_fits(int64_t *v, int64_t shift)
     return true;
 }
 
-/* The largest magnitude behind the multiplication's shift into *middle. */
+/* Whether 64 bits suffice for a channel. Raises *middle to its magnitude after the shift that
+ * follows the multiplication. */
 static bool channel_fits(const form *f, int64_t i, int64_t magnitude, int64_t *middle)
 {
     int64_t v = magnitude, m = f->part[MULTIPLIER][i];
@@ -98,7 +99,8 @@ static bool channel_fits(const form *f, int64_t i, int64_t magnitude, int64_t *m
     return round_fits(&v, f->part[POST][i]) && v < ((int64_t)1 << 62);
 }
 
-/* The least magnitude beyond which, on either side, the clamp gives its end; INT64_MAX: none. */
+/* Returns the least magnitude beyond which, on either side, the clamp gives its bound; INT64_MAX if
+ * there is none. */
 static int64_t told_apart(const itg_requant *r, int64_t zero, int64_t lo, int64_t hi)
 {
     int64_t known = INT64_MAX;

@@ -24,7 +24,8 @@ static double cost_of(const itg_emit_mac_view *t)
            (double)(ITG_EMIT_FILTERS - t->rows) * (double)(t->patches * t->filters * t->depth);
 }
 
-/* The most positions at a time that fit into so many bytes, evened out over the blocks; 0: none. */
+/* Returns the most positions at a time that fit into `most` bytes, spread evenly over the blocks; 0
+ * if none fits. */
 static int64_t block_within(itg_emit_mac_view t, uint64_t most)
 {
     int64_t low = 0, high = t.held > 0 && t.patches > MOST_AT_ONCE ? MOST_AT_ONCE : t.patches;

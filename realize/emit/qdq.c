@@ -200,7 +200,8 @@ static bool is_output(const itg_qdq *q, itg_id value, int32_t encoding)
     return q->shown[value] == encoding && q->a->values[value].encodings[encoding].is_float;
 }
 
-/* A name for a float result: the value's own, but for that of an output, which one tensor has. */
+/* Returns a name for a float result, from the value's name. Only one tensor has an output's name.
+ */
 static const char *real_name(itg_qdq *q, itg_id value, bool output)
 {
     const char *name = q->g->values[value].name;

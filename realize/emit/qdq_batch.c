@@ -36,8 +36,8 @@ static int32_t first_alone(const walk *w)
     return axis_of(w, 0);
 }
 
-/* Dimensions are compared from the last one on. Every operand that reaches the batch's has it
- * there, or repeats itself along it. */
+/* Returns the batch's dimension of a broadcast. Dimensions are aligned at the last one. An operand
+ * with that dimension has the batch there or is broadcast along it. */
 static int32_t broadcast(const walk *w, int32_t slots)
 {
     int32_t behind = 0;

@@ -62,8 +62,8 @@ static const char *clip_codes(itg_qdq *q, const char *codes, const char *base, i
     return itg_qdq_add(q, "Clip", NULL, inputs, 3, itg_qdq_name(q, base, "clipped"));
 }
 
-/* Not everybody's Clip knows 16-bit integers, hence floats: QuantizeLinear turns the float of a
- * code into the code again. */
+/* Clips floats, because some runtimes have no Clip of 16-bit integers. QuantizeLinear turns the
+ * float of a code into the same code. */
 static const char *clip_real(itg_qdq *q, const char *real, const char *base, const itg_quantizer *z,
                              int64_t lo, int64_t hi)
 {
@@ -114,8 +114,8 @@ static itg_tensor codes_of(itg_qdq *q, itg_id value, const itg_encoding *v)
     return to;
 }
 
-/* Codes of at most 4 bits are stored in 4 bits and made 8 first: no CPU kernel multiplies the
- * former, and optimizers do the Cast beforehand. */
+/* Stores signed codes of at most 4 bits in 4 bits and adds a Cast to 8 bits, because no CPU kernel
+ * multiplies 4-bit codes. Optimizers evaluate the Cast in advance. Other codes are stored as is. */
 static const char *store_codes(itg_qdq *q, const char *base, const itg_quantizer *z,
                                const itg_tensor *codes)
 {
