@@ -60,7 +60,7 @@ static const itg_summary_layer *layer(const comparison *c, int side, int32_t i)
     return itg_summary_layer_at(c->summary[side], i);
 }
 
-/* The lists of one prepared graph are in one order. */
+/* Checks that both lists match; those of one prepared graph are in the same order. */
 static itg_status check_lists(const comparison *c, itg_error *err)
 {
     const itg_summary_info *a = c->info[0], *b = c->info[1];
@@ -360,7 +360,7 @@ static void layer_row(itg_cli_table *table, const itg_summary_layer *a, const it
                            b->form, (int)b->accumulator_bits);
 }
 
-/* Parts and joins have columns only where a sum is split on either side. */
+/* Prints the layers. Parts and joins have columns only if a sum is split on either side. */
 static int print_layers(const comparison *c, bool all)
 {
     itg_cli_table table;

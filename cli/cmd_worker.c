@@ -49,7 +49,7 @@ static void name_worker(char out[ITG_WORKER_NAME])
     snprintf(out, ITG_WORKER_NAME, "%s-%ld-%08x", host, (long)getpid(), nonce);
 }
 
-/* Creates a folder and those above it. */
+/* Creates a folder and its parents. */
 static int make_folder(const char *path)
 {
     char part[4096];

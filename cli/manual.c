@@ -57,7 +57,7 @@ static void put_title(FILE *out, const char *name, const char *date)
     fprintf(out, " 1 \"%s\" \"intaglio %s\" \"Intaglio\"\n", date, itg_engine_version());
 }
 
-/* A line that begins with a blank goes on with the one before. */
+/* Writes the synopsis. A line that begins with a blank continues the previous one. */
 static void put_synopsis(FILE *out, const itg_cli_command *command)
 {
     fputs(".SH SYNOPSIS\n", out);

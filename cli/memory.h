@@ -11,6 +11,6 @@ void itg_cli_warn_memory(const itg_hardware *hw, const itg_score *score);
  * states none or the costs are not known. */
 void itg_cli_print_memory(const char *name, const itg_hardware *hw, const itg_score *score);
 /* Writes member "memory": flash_bytes and ram_bytes of the description, and whether the network
- * fits; null if it states neither. */
+ * fits; null if the description states neither. */
 void itg_cli_json_memory(itg_json_writer *json, const itg_hardware *hw, const itg_score *score);
 #endif

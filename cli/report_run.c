@@ -173,7 +173,7 @@ static void draw_trials(const subject *s, itg_plot *plot)
     }
 }
 
-/* The final choice may come before the last of the others. */
+/* Draws the steps of the best. The final choice may be a trial before the last step. */
 static void draw_steps(const subject *s, itg_plot *plot)
 {
     const itg_cli_shown *shown = &s->shown;

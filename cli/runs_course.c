@@ -4,7 +4,7 @@
 
 /* ---- how the best came about ---- */
 
-/* Ties as the engine has them (docs/decisions.md), but for the bits that decide last. */
+/* Breaks ties as the engine does (docs/decisions.md), except by bits, which decide last. */
 
 static double cost_of(const itg_goal *goal, const itg_score *score)
 {

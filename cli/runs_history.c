@@ -22,7 +22,7 @@ static bool has_best(const itg_cli_logged *run)
     return run->record->known[ITG_RESULT_BEST];
 }
 
-/* Another file under the same name is a step of the same trend. */
+/* Whether two runs are comparable. Another file of the same name belongs to the same trend. */
 static bool compare_with(const itg_cli_logged *a, const itg_cli_logged *b)
 {
     return has_best(a) && has_best(b) && itg_cli_same_goal(a, b) &&

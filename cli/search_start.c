@@ -246,7 +246,7 @@ static itg_status add_listed(earlier *e, const char *list, itg_error *err)
     return status;
 }
 
-/* A log that is not there yet has no runs. */
+/* Reads the runs of --past. A log that does not exist yet has none. */
 static itg_status read_past(itg_cli_search_work *w, const char *what, itg_error *err)
 {
     earlier e = {.w = w};

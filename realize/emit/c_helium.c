@@ -137,7 +137,7 @@ void itg_emit_helium_needs(itg_emitter *e)
     if (itg_emit_needs(e, "helium")) itg_strbuf_add(&e->helpers, begin_text);
 }
 
-/* `helium_scale`, or `helium_scale_left` for sets that shift to the left. */
+/* Writes `helium_scale`, or `helium_scale_left` for sets that shift to the left. */
 static void need_scale(itg_emitter *e, const char *name)
 {
     const bool left = name[0] != '\0';
@@ -291,7 +291,7 @@ static bool plan_of(const itg_emit_helium_sums *h, int64_t bits, pieces *out)
     return out->rows >= 1;
 }
 
-/* Rows, and how their sums begin: a call. */
+/* Writes the call that makes rows and the start values of their sums. */
 static void write_rows(itg_emitter *e, const itg_emit_helium_sums *h, const char *window,
                        const char *group)
 {

@@ -31,7 +31,7 @@ static const char depthwise_text[] =
     "        }\n"
     "}\n\n";
 
-/* Sums stay in registers, and a loop over taps has four channels of each. */
+/* Keeps sums in registers. The loop over taps computes four channels of each tap. */
 static const char depthwise_four_text[] =
     "#ifdef PAIRS\n"
     "/* Four channels from `in` on at `rows` times `columns` taps; steps from a tap to the next, "
