@@ -60,7 +60,7 @@ static bool hook_cancelled(void *context)
     return itg_cli_is_interrupted() || w->log_failure.code != ITG_OK || has_lost_metric(w);
 }
 
-/* Whether to skip slow work at the end: in a survey, and PATIENCE_S after an interrupt. */
+/* Whether to skip the hold-out: in a survey, and PATIENCE_S after an interrupt. */
 static bool hook_hurry(void *context)
 {
     enum { PATIENCE_S = 2 };

@@ -15,7 +15,7 @@ void itg_cli_demo_begin(const itg_cli_demo_work *d)
         d->folder);
 }
 
-/* Writes the word, quoted if a shell would not read it as one word. */
+/* Writes the word, quoted if a shell would not take it literally. */
 static void quote(const char *word, char *out, size_t size)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

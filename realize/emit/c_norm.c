@@ -79,7 +79,8 @@ static const char *open_rows(itg_emitter *e, const itg_emit_layer *l, const char
     return inner;
 }
 
-/* Writes the second loop over a row, with the native result `text` of its difference d. */
+/* Writes the second loop over a row; `power` and `text` (the native result) use the difference d.
+ */
 static void put_row(itg_emitter *e, const itg_emit_layer *l, const char *inner, const char *power,
                     const char *text)
 {
