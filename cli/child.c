@@ -38,7 +38,8 @@ static char *path_in(const char *folder, const char *name)
     return NULL;
 }
 
-/* In a group of its own, so that all that it starts can be ended with it. */
+/* Starts the shell in its own process group, so that its children can be ended with it. Returns 0
+ * or an errno. */
 static int spawn(child *c, const char *text)
 {
     enum { NEW_FILE = O_WRONLY | O_CREAT | O_TRUNC };
@@ -85,7 +86,7 @@ static bool prints_too_much(const child *c)
            (stat(c->said, &said) == 0 && said.st_size > MOST_PRINTED);
 }
 
-/* What it said last on standard error, on one line, behind ": "; "": nothing. */
+/* Returns ": " and the end of its standard error on one line; "" if there was none. */
 static const char *last_words(const child *c, char out[SAID_LENGTH])
 {
     unsigned char *text = NULL;
@@ -113,7 +114,7 @@ static itg_status fail_status(const child *c, int status, itg_error *err)
                     said);
 }
 
-/* Why it must not go on; ITG_OK: it may. */
+/* Returns ITG_OK while the command may continue; otherwise the error says why not. */
 static itg_status check(const child *c, itg_error *err)
 {
     char said[SAID_LENGTH];
@@ -128,7 +129,8 @@ static itg_status check(const child *c, itg_error *err)
     return ITG_OK;
 }
 
-/* The group is ended while its leader is not yet waited for: its number can be no other's. */
+/* Waits for the command, then kills its group. The leader is reaped only after the kill, so that
+ * the group's number cannot belong to another process. */
 static itg_status wait_for(const child *c, itg_error *err)
 {
     enum { SHORTEST = 500000, LONGEST = 20000000 }; /* ns */

@@ -1,4 +1,4 @@
-/* intaglio check: what a model holds, and what a target makes of each of its nodes. */
+/* intaglio check: lists the nodes of a model and how a target executes each of them. */
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/memory.h"
@@ -34,11 +34,11 @@ static const char *placement_name(itg_placement placement)
     return names[placement];
 }
 
-/* What 8 bits everywhere would take, and where the target has limits the narrowest widths. */
+/* Costs of 8 bits everywhere and, if the target has limits, of the narrowest widths. */
 typedef struct outlook {
     bool stated;
     itg_score eight, narrowest;
-    char no_c[512]; /* why realize --emit c will refuse it; "": it will not, or who knows */
+    char no_c[512]; /* why realize --emit c will refuse it; "": it will not, or not known */
 } outlook;
 
 static itg_status look_ahead(const itg_model *model, const itg_hardware *hw, outlook *out,
@@ -179,7 +179,7 @@ static void json_check(itg_json_writer *json, const itg_hardware *hw, const itg_
 
 /* ---- what other commands will refuse ---- */
 
-/* One entry: what does not work, and why. */
+/* Writes one warning: what does not work, and why. */
 static void warn(itg_json_writer *json, const char *format, ...)
 {
     char text[640];
@@ -258,7 +258,7 @@ static int json_refusals(const char *path, const itg_refusals *refusals)
     return itg_cli_json_print(&json);
 }
 
-/* Everything at once where something is not supported; then the error, as every command says it. */
+/* Prints everything that is not supported, then the error as every other command prints it. */
 static int fail_to_open(const itg_cli_args *args, const itg_error *failure)
 {
     const char *path = args->arguments[0];
@@ -277,7 +277,7 @@ static int fail_to_open(const itg_cli_args *args, const itg_error *failure)
 
 /* ---- the command ---- */
 
-/* One target in full. */
+/* Prints one target in full. */
 static int check_target(const itg_model *model, const itg_hardware *hw, itg_json_writer *json)
 {
     itg_check *check = NULL;
@@ -309,7 +309,7 @@ static int check_target(const itg_model *model, const itg_hardware *hw, itg_json
     return result;
 }
 
-/* All targets that are built in, one line each. */
+/* Prints all built-in targets, one line each. */
 static int check_all(const itg_model *model, itg_json_writer *json)
 {
     itg_error err = {0};

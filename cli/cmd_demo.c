@@ -1,6 +1,5 @@
-/* intaglio demo: search, realize and run on the example that the program carries. Its files are
- * written to a fresh folder, and the commands that would do the same are shown, so that both can be
- * used on. */
+/* intaglio demo: runs search, realize and run on the built-in example. Writes its files to a new
+ * folder and shows the equivalent commands, so that the user can continue from there. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
 #include "cli/demo.h"
@@ -31,7 +30,8 @@ static itg_status fail_errno(itg_error *err, const char *path, const char *what)
     return itg_fail(err, ITG_IO, "%.300s: cannot %s: %s", path, what, strerror(errno));
 }
 
-/* A name that was given must be new or empty; without one, the first that is free. */
+/* Creates the folder. A given folder must be new or empty; otherwise the first free name is used.
+ */
 static itg_status make_folder(itg_cli_demo_work *d, itg_error *err)
 {
     enum { MOST = 1000 };

@@ -1,4 +1,4 @@
-/* intaglio diff: two strategies or programs of one model, edge by edge and layer by layer. */
+/* intaglio diff: compares two strategies or programs of one model by edge and by layer. */
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/table.h"
@@ -25,7 +25,7 @@ static bool same_text(const char *a, const char *b)
 
 /* ---- what differs ---- */
 
-/* What only one side knows is no difference. */
+/* Whether two quantizers differ. A property that only one side knows is not a difference. */
 static bool quantizers_differ(const itg_summary_edge *a, const itg_summary_edge *b)
 {
     if (a->sign == NULL || b->sign == NULL) return false;
@@ -60,7 +60,7 @@ static const itg_summary_layer *layer(const comparison *c, int side, int32_t i)
     return itg_summary_layer_at(c->summary[side], i);
 }
 
-/* The lists of one prepared graph are in one order. */
+/* Checks that both lists match; those of one prepared graph are in the same order. */
 static itg_status check_lists(const comparison *c, itg_error *err)
 {
     const itg_summary_info *a = c->info[0], *b = c->info[1];
@@ -129,7 +129,7 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
     return status;
 }
 
-/* The first argument that is a strategy file; NULL: both are programs. */
+/* Returns the first argument that is a strategy file; NULL if both are programs. */
 static const char *strategy_among(const comparison *c)
 {
     itg_model_options ignored;
@@ -360,7 +360,7 @@ static void layer_row(itg_cli_table *table, const itg_summary_layer *a, const it
                            b->form, (int)b->accumulator_bits);
 }
 
-/* Parts and joins have columns only where a sum is split on either side. */
+/* Prints the layers. Parts and joins have columns only if a sum is split on either side. */
 static int print_layers(const comparison *c, bool all)
 {
     itg_cli_table table;

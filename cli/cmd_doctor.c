@@ -1,4 +1,4 @@
-/* intaglio doctor: whether this build works on this machine. */
+/* intaglio doctor: checks whether this build works on this machine. */
 #include "base/base.h"
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -19,7 +19,7 @@ typedef struct examination {
     int wrong;
 } examination;
 
-/* One finding: what was looked at, whether it is as it should be, and what was seen. */
+/* Records one finding: what was checked, whether it is fine, and the details. */
 static void tell(examination *x, const char *name, bool fine, const char *format, ...)
     ITG_PRINTF(4, 5);
 static void tell(examination *x, const char *name, bool fine, const char *format, ...)
@@ -90,7 +90,7 @@ static void examine_machine(examination *x)
         tell(x, "memory", true, "not known");
 }
 
-/* Whether a log can be made in the folder; its journal mode is checked where it is opened. */
+/* Whether a log can be created in the folder. Opening the log checks its journal mode. */
 static bool keeps_log(const char *folder, itg_error *err)
 {
     char path[4096];

@@ -1,4 +1,4 @@
-/* intaglio explain: where the loss of a strategy comes from, and what would lessen it. */
+/* intaglio explain: shows where the loss of a strategy comes from and which changes reduce it. */
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
@@ -26,7 +26,7 @@ static bool asked(void *context)
     return itg_cli_is_interrupted();
 }
 
-/* One line that is drawn again on a terminal; elsewhere a line at the start of each part. */
+/* Prints one line that is redrawn on a terminal; elsewhere one line at the start of each part. */
 static void show_progress(void *context, const char *what, int32_t done, int32_t planned)
 {
     work *w = context;
@@ -218,7 +218,7 @@ static void print_bisection(const itg_explanation_info *info)
                              : "but the loss does not rise with every node");
 }
 
-/* What differs in the costs, or that nothing does. */
+/* Prints the costs that differ, or that none does. */
 static void print_costs(const itg_score *before, const itg_score *after)
 {
     static const itg_metric costs[] = {ITG_METRIC_WEIGHT_BYTES, ITG_METRIC_PARAMETER_BYTES,
@@ -246,7 +246,7 @@ static void print_gain(const char *change, const itg_score *before, const itg_sc
     print_costs(before, after);
 }
 
-/* The changes that help also together, and what they do. */
+/* Prints the changes that also help together, and their effect. */
 static void print_kept(const work *w)
 {
     const itg_explanation_info *info = itg_explanation_about(w->e);

@@ -1,4 +1,4 @@
-/* intaglio hw: the hardware descriptions that are built in, and the schema that all follow. */
+/* intaglio hw: prints the built-in hardware descriptions and the schema that all follow. */
 #include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/json_out.h"
@@ -50,7 +50,7 @@ static void print_text(const char *text)
     if (length == 0 || text[length - 1] != '\n') putchar('\n');
 }
 
-/* A built-in target as it stands in its file; any other as it was understood. */
+/* Prints the source file of a built-in target; any other target as it was parsed. */
 static int show_target(const char *name)
 {
     itg_hardware *hw = NULL;

@@ -15,7 +15,7 @@
 
 enum { MOST_NAMES = 4096, TRIED_SAMPLES = 256, LAYOUTS = 3 };
 
-/* As --bgr, --scale, --mean and --std take them; NULL: without. */
+/* Common preprocessings: the values of --bgr, --scale, --mean and --std; NULL: option not given. */
 static const struct preset {
     const char *name;
     bool bgr;
@@ -131,7 +131,8 @@ static bool preset_of(int preset, int layout, itg_preprocess *out)
     return true;
 }
 
-/* The float network's score on the data; fails where samples, labels or options do not fit it. */
+/* Computes the float network's score on the data. Fails if samples, labels or options do not fit.
+ */
 static itg_status evaluate(const work *w, const itg_preprocess *p, const itg_cli_data *data,
                            itg_score *out, itg_error *err)
 {
@@ -166,8 +167,9 @@ static bool fits(const work *w, const char *data, const char *labels)
     return fit;
 }
 
-/* Samples that the network takes: the most; of equally many the first name. Labels for them: as
- * many, and the name that begins most alike; a folder of images has its own. */
+/* Chooses the file with the most samples that the network accepts, the first by name among equals.
+ * Chooses the labels with the same count and the longest common prefix in the name; a folder of
+ * images has its own. */
 static itg_status find_data(work *w, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;

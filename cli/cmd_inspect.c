@@ -1,4 +1,4 @@
-/* intaglio inspect: where a quantized network departs from the float one, edge by edge. */
+/* intaglio inspect: shows, by edge, where a quantized network differs from the float one. */
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/inspect.h"

@@ -1,4 +1,4 @@
-/* intaglio realize: a strategy becomes an integer program with bounds. */
+/* intaglio realize: turns a strategy into an integer program with proven bounds. */
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/memory.h"
@@ -54,13 +54,13 @@ static itg_status open_program(work *w, itg_error *err)
     return status == ITG_OK ? itg_program_preprocess(w->program, &w->preprocess, err) : status;
 }
 
-/* NULL: nothing says it. */
+/* Returns the hardware that the program or the strategy names; NULL if there is none. */
 static const itg_hardware *target_of(const work *w)
 {
     return w->file ? itg_strategy_hardware(w->file) : w->target;
 }
 
-/* The source's files by their names, and what messages call them. */
+/* The source's files: their names, and what messages call them. */
 enum { SOURCE_FILES = 6 };
 static const char *const source_files[SOURCE_FILES][2] = {
     {".c", "the C source"},
@@ -70,7 +70,7 @@ static const char *const source_files[SOURCE_FILES][2] = {
     {".itg.cert.json", "the program's certificate"},
     {".cert.json", "the source's certificate"}};
 
-/* Source, the program that it stands for, and both certificates, in a folder without others. */
+/* Writes the source, its program and both certificates to the temporary folder. */
 static itg_status emit_staged(work *w, const itg_cli_staging *staging, itg_error *err)
 {
     itg_emit_options options = {
@@ -89,7 +89,7 @@ static itg_status emit_staged(work *w, const itg_cli_staging *staging, itg_error
     return status;
 }
 
-/* The names are known now, and nothing is in its place yet. */
+/* Checks the names, which are known only now, and moves the files into place. */
 static itg_status finish(work *w, const itg_cli_staging *staging, itg_error *err)
 {
     char names[SOURCE_FILES][sizeof w->sizes.name + 16], paths[SOURCE_FILES][4096];
@@ -205,7 +205,7 @@ static int print_json(const work *w)
     return itg_cli_json_print(&json);
 }
 
-/* The accumulators that might overflow; the program was asked for all the same. */
+/* Prints the accumulators that might overflow; the user allowed them. */
 static int print_overflows(const itg_program *program, const itg_bound *bounds, int32_t count)
 {
     itg_cli_table table;

@@ -1,4 +1,4 @@
-/* intaglio report: one HTML file for people. */
+/* intaglio report: writes a report as one HTML file. */
 #include "cli/commands.h"
 #include "cli/report.h"
 #include <stdio.h>
@@ -64,7 +64,7 @@ static int print_done(const itg_cli_args *args, const char *path, size_t bytes)
 
 /* ---- the command ---- */
 
-/* Options that say nothing of what is reported on: runs take no data, networks no database. */
+/* Refuses options that do not apply: runs take no data, networks no database. */
 static int check_options(const itg_cli_args *args, bool is_run)
 {
     static const itg_cli_option of_runs[] = {ITG_CLI_OPT_RUNS_DB, ITG_CLI_OPT_PARETO},

@@ -1,4 +1,4 @@
-/* intaglio run: an integer program over a data set. */
+/* intaglio run: executes an integer program on a data set. */
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/metric.h"
@@ -15,7 +15,7 @@ typedef struct work {
     bool misused; /* the command's words made it fail */
 } work;
 
-/* The files of all outputs but the first, which is --output itself, against what else there is. */
+/* Checks the files of all outputs except the first, which is --output, against all other files. */
 static itg_status check_outputs(work *w, itg_error *err)
 {
     const char *path = w->args->values[ITG_CLI_OPT_OUT_NPY].text;
@@ -33,7 +33,8 @@ static itg_status check_outputs(work *w, itg_error *err)
     return status;
 }
 
-/* A program alone cannot be compared with the float network; an exit status. */
+/* Refuses metrics that need the float network, which a program alone does not have. Returns an exit
+ * status. */
 static int check_metric(const itg_cli_args *args)
 {
     const itg_metric_info *about = itg_metric_about(itg_cli_metric_named(args));
@@ -83,7 +84,7 @@ static itg_status run_program(work *w, itg_error *err)
                             : status;
 }
 
-/* How to read the codes of each output. */
+/* Prints how to read the codes of each output. */
 static void print_outputs(const work *w)
 {
     for (int32_t i = 0; i < itg_program_output_count(w->program); i++) {

@@ -1,4 +1,4 @@
-/* intaglio runs: what the log knows. */
+/* intaglio runs: prints runs of the log, and exports and imports them. */
 #include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/runs.h"
@@ -12,7 +12,7 @@ static const char *db_of(const itg_cli_args *args)
 
 /* ---- export and import ---- */
 
-/* A run and the file that it was written to, or read from. */
+/* Prints a run and the file that it was written to or read from. */
 static int print_json(const itg_cli_args *args, int64_t run, const char *path)
 {
     itg_json_writer json = {0};

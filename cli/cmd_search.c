@@ -1,5 +1,5 @@
-/* intaglio search: finds the strategy that meets a goal best, or goes on with a run of the log.
- * Ctrl-C ends it with what it has found. */
+/* intaglio search: finds the strategy that meets a goal best, or continues a run of the log. Ctrl-C
+ * ends it and keeps the results so far. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -36,7 +36,7 @@ static bool has_lost_metric(const itg_cli_search_work *w)
     return itg_cli_metric_failure(w->metric, NULL) != ITG_OK;
 }
 
-/* Not because the user stopped the search. */
+/* Whether the metric command failed for another reason than that the user stopped the search. */
 static bool metric_failed(const itg_cli_search_work *w, itg_error *err)
 {
     itg_status status = itg_cli_metric_failure(w->metric, err);
@@ -60,7 +60,7 @@ static bool hook_cancelled(void *context)
     return itg_cli_is_interrupted() || w->log_failure.code != ITG_OK || has_lost_metric(w);
 }
 
-/* The best on the hold-out is worth a moment, but not more. */
+/* Whether to skip the hold-out: in a survey, and PATIENCE_S after an interrupt. */
 static bool hook_hurry(void *context)
 {
     enum { PATIENCE_S = 2 };
@@ -126,7 +126,7 @@ static itg_status name_run(const itg_run_record *run, itg_error *err)
                     why.message);
 }
 
-/* Before anything is computed: what is lost, and what does nothing. */
+/* Prints, before the search, what will not be kept and which options have no effect. */
 static void note_options(const itg_cli_search_work *w)
 {
     const bool *given = w->args->given;
@@ -174,7 +174,7 @@ static itg_status search(itg_cli_search_work *w, itg_error *err)
     return status;
 }
 
-/* The strategy first: it must not be lost to a log that cannot be written. */
+/* Writes the strategy first, so that a log that cannot be written does not lose it. */
 static itg_status write_outputs(itg_cli_search_work *w, itg_error *err)
 {
     const char *path = w->args->values[ITG_CLI_OPT_OUT_STRATEGY].text;
@@ -238,7 +238,7 @@ int itg_cli_search_held(const itg_search_result *result)
     return ITG_CLI_NOT_HELD;
 }
 
-/* What became of the goal, and of the strategy; an exit status. */
+/* Reports on the goal and on the strategy. Returns an exit status. */
 static int conclude(const itg_cli_search_work *w)
 {
     const char *path = w->args->values[ITG_CLI_OPT_OUT_STRATEGY].text;
@@ -264,7 +264,7 @@ static int report(const itg_cli_search_work *w)
     return result == ITG_CLI_OK ? itg_cli_search_judge(w, conclude(w)) : result;
 }
 
-/* Which options go together, beyond what the parser knows; an exit status. */
+/* Checks which options go together, beyond the parser's checks. Returns an exit status. */
 static int check_options(const itg_cli_args *args)
 {
     const bool *given = args->given;

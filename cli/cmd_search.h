@@ -1,6 +1,6 @@
-/* One search from the command line, and what its files hand to each other: search_inputs.c
- * (options, files), search_start.c (what it begins with), search_resume.c (a run of the log
- * instead), search_reuse.c (its trials), search_log.c, search_report.c. */
+/* State and functions that the files of `intaglio search` share: search_inputs.c (options, files),
+ * search_start.c (--start, --past), search_resume.c (--resume), search_reuse.c (trials of a run
+ * with the same inputs), search_worse.c, search_log.c, search_report.c. */
 #ifndef ITG_CLI_CMD_SEARCH_H
 #define ITG_CLI_CMD_SEARCH_H
 #include "cli/common.h"
@@ -10,7 +10,7 @@
 #include "cli/runs.h"
 #include "remote/remote.h"
 
-/* What to open; NULL: none. Borrowed from the words or from the log. */
+/* Files to open; NULL means none. Borrowed from the command line or from the log. */
 typedef struct itg_cli_search_files {
     const char *model, *data, *labels, *holdout, *holdout_labels;
     int64_t data_limit, holdout_limit; /* 0: all samples */
@@ -41,8 +41,8 @@ typedef struct itg_cli_search_work {
     itg_search_options options;
     itg_search_start *start; /* options.start; NULL: none */
     itg_cli_past past;       /* options.past, where it has trials */
-    itg_cli_logged mark;     /* of --fail-if-worse; record NULL: none is given */
-    bool is_survey;          /* of each choice alone; no strategy is wanted */
+    itg_cli_logged mark;     /* the run of --fail-if-worse; record NULL: not given */
+    bool is_survey;          /* measures each choice alone; writes no strategy */
     itg_run_record *resumed; /* NULL: a new run */
     itg_trial *replay;       /* of the resumed run */
     int64_t replay_count;
@@ -56,74 +56,74 @@ typedef struct itg_cli_search_work {
 } itg_cli_search_work;
 
 /* ---- the search as a whole (cmd_search.c) ---- */
-/* Searches, and writes strategy and log. A log that fails leaves its error in log_failure, and the
- * rest intact; a metric command that fails, what was found before. *work is to be closed whatever
- * happened. */
+/* Searches and writes the strategy and the log. If the log fails, its error is in log_failure and
+ * the rest is intact. If a metric command fails, results found before it are kept. The caller
+ * closes *work also after a failure. */
 itg_status itg_cli_search_perform(const itg_cli_args *args, itg_cli_search_work *work,
                                   itg_error *err);
-/* The same for the trials of the searcher sensitivity, without a goal or a best. They are taken
- * from the log where it has a run with the same inputs, and that run goes on. */
+/* Runs the trials of the searcher sensitivity, without a goal or a best. If the log has a run with
+ * the same inputs, continues that run and takes its trials. */
 itg_status itg_cli_search_survey(const itg_cli_args *args, itg_cli_search_work *work,
                                  itg_error *err);
-/* Of a goal that is met: ITG_CLI_OK, or ITG_CLI_NOT_HELD where it does not hold on the hold-out,
- * which is said on stderr. */
+/* For a goal that is met: returns ITG_CLI_OK, or prints a note on stderr and returns
+ * ITG_CLI_NOT_HELD if it does not hold on the hold-out. */
 int itg_cli_search_held(const itg_search_result *result);
 itg_status itg_cli_search_close(itg_cli_search_work *work, itg_error *err);
 
 /* ---- inputs (search_inputs.c) ---- */
-/* The options as given, the rest as stated in help. */
+/* Sets *out to the given options, and the defaults that help states for all others. */
 void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out);
-/* Of a survey: its quality is the one that a search with these words would hold. */
+/* The same for a survey. Its quality is the one that a search with the same options would hold. */
 void itg_cli_search_survey_options(const itg_cli_args *args, itg_search_options *out);
 /* Whether a floor, a limit or a cost to minimize is given. */
 bool itg_cli_search_has_goal(const itg_cli_args *args);
-/* Those that are given replace what is in *options. */
+/* Replaces those members of *options for which an option is given. */
 void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *options);
 #define ITG_CLI_OPTION_TEXT (ITG_MODEL_TEXT + 8)
-/* Whether a run that is resumed keeps this option, and what it is as text; equal texts are equal
+/* Whether a resumed run keeps this option. Writes its value as text; equal texts mean equal
  * values. */
 bool itg_cli_search_option_text(const itg_search_options *options, itg_cli_option option,
                                 char out[ITG_CLI_OPTION_TEXT]);
 void itg_cli_search_files_of(const itg_cli_args *args, itg_cli_search_files *out);
 itg_status itg_cli_search_open(itg_cli_search_work *work, itg_error *err);
-/* The quality and floor of a network that is no classifier, now that the model is open. */
+/* Sets the quality and the floor of a network that is not a classifier. The model must be open. */
 itg_status itg_cli_search_settle(itg_cli_search_work *work, itg_error *err);
 
 /* ---- what it begins with (search_start.c) ---- */
-/* Sets options.start and .past, once all other options are known and the model is open; of a run
- * that goes on, as its options say. */
+/* Sets options.start and options.past. All other options must be known and the model must be open.
+ * For a resumed run they come from the options in the log. */
 itg_status itg_cli_search_take_start(itg_cli_search_work *work, itg_error *err);
 void itg_cli_search_drop_start(itg_cli_search_work *work);
 
 /* ---- resuming (search_resume.c) ---- */
-/* Fills resumed, replay, files, options, preprocess and hw from the log. What was given as well
- * must agree, or is refused with both values. */
+/* Fills resumed, replay, files, options, preprocess and hw from the log. Options that are given as
+ * well must agree; otherwise the error names both values. */
 itg_status itg_cli_search_resume(itg_cli_search_work *work, itg_error *err);
-/* Whether the files that were opened are those of the run. */
+/* Fails unless the opened files are those of the run. */
 itg_status itg_cli_search_agree(const itg_cli_search_work *work, itg_error *err);
 
 /* Fills resumed and replay with the run of --db that had the same inputs, if there is one: model,
- * hardware, data and options by hash or text, and the engine's version. The number that a command
- * gives is in no hash: with --metric-command none is found. */
+ * hardware, data and options by hash or text, and the engine's version. Finds none with
+ * --metric-command, because no hash covers the number that a command prints. */
 itg_status itg_cli_search_reuse(itg_cli_search_work *work, itg_error *err);
 
 /* ---- --fail-if-worse (search_worse.c) ---- */
-/* Reads the run; ITG_BAD_ARGUMENT if it has another goal, or did not meet it. */
+/* Reads the run. Returns ITG_BAD_ARGUMENT if it has another goal or did not meet its goal. */
 itg_status itg_cli_search_read_mark(itg_cli_search_work *work, itg_error *err);
-/* ITG_CLI_WORSE where the best is worse on the hold-out, which is said on stderr; ITG_CLI_FAILURE
- * where that is not known; else `status`. */
+/* Returns ITG_CLI_WORSE, with a note on stderr, if the best is worse than the run on the hold-out;
+ * ITG_CLI_FAILURE if that is not known; else `status`. */
 int itg_cli_search_judge(const itg_cli_search_work *work, int status);
 
 /* ---- the log (search_log.c) ---- */
-/* What a log keeps of the inputs; without the time. Texts belong to work. */
+/* Fills *out with what a log keeps of the inputs, except the time. Texts belong to work. */
 itg_status itg_cli_search_info(itg_cli_search_work *work, itg_run_info *out, itg_error *err);
 itg_status itg_cli_search_begin_log(itg_cli_search_work *work, itg_error *err);
 itg_status itg_cli_search_end_log(itg_cli_search_work *work, itg_error *err);
-/* The run that failed says so; its trials stay. */
+/* Marks the run in the log as failed; its trials stay. */
 void itg_cli_search_fail_log(itg_cli_search_work *work, const itg_error *why);
 
 /* ---- results (search_report.c) ---- */
-/* The number of the run in the log; -1: nothing is logged. */
+/* Returns the number of the run in the log; -1 if nothing is logged. */
 int64_t itg_cli_search_run(const itg_cli_search_work *work);
 int itg_cli_search_json(const itg_cli_search_work *work);
 int itg_cli_search_text(const itg_cli_search_work *work);

@@ -1,5 +1,6 @@
-/* intaglio sensitivity: what each group of edges loses and saves at each width and threshold
- * method, all others at their widest. Ctrl-C ends it with what it has measured. */
+/* intaglio sensitivity: measures what each group of edges loses and saves at each width and
+ * threshold method, with all others at their widest. Ctrl-C ends it and keeps the results so far.
+ */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
 #include "cli/goal.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One trial: the group that departs from the widest point, and how. */
+/* One trial: the group that differs from the widest point, and how. */
 typedef struct row {
     const itg_trial *trial;
     itg_run_choices *choices;
@@ -34,7 +35,7 @@ static bool is_width(const itg_run_choice *choice)
     return strcmp(choice->kind, "bits") == 0;
 }
 
-/* The dimension in which a trial departs from the widest point. */
+/* Returns the dimension in which a trial differs from the widest point. */
 static int32_t first_difference(const itg_trial *a, const itg_trial *b)
 {
     int32_t d = 0;
@@ -43,7 +44,7 @@ static int32_t first_difference(const itg_trial *a, const itg_trial *b)
     return d;
 }
 
-/* A group is known by its first edge, which no other group has. */
+/* Finds the choices of the row's group. Its first edge identifies it; no other group has it. */
 static void find_choices(row *r, const itg_trial *widest)
 {
     const char *edge = itg_run_choices_at(r->choices, first_difference(r->trial, widest))->edges[0];
@@ -64,7 +65,8 @@ static double distortion_of(const itg_trial *trial)
     return trial->feasible ? itg_score_get(&trial->score, ITG_METRIC_DISTORTION) : INFINITY;
 }
 
-/* What cannot be run last, then the largest distortion first; where none is known as asked for. */
+/* Order of rows: by distortion, largest first; in trial order if not known. Rows that cannot be
+ * executed come last. */
 static int by_loss(const void *first, const void *second)
 {
     const itg_trial *a = ((const row *)first)->trial, *b = ((const row *)second)->trial;
@@ -113,8 +115,8 @@ static double quality_of(const survey *s, const itg_trial *trial)
     return itg_score_get(&trial->score, itg_cli_counted(&s->search.options.goal, &trial->score));
 }
 
-/* By how many dB more noise stands in the outputs than with all widths at their widest; at least
- * 0, NaN: not known. */
+/* Returns by how many dB the noise in the outputs exceeds that of the widest point; at least 0;
+ * NaN: not known. */
 static double lost_db(const survey *s, const itg_trial *trial)
 {
     double most = ITG_MOST_SQNR_DB;
@@ -125,7 +127,7 @@ static double lost_db(const survey *s, const itg_trial *trial)
     return fmax(0, fmin(before, most) - fmax(fmin(after, most), -most));
 }
 
-/* The longest bar; less than 1 dB is no reason for one. */
+/* Returns the loss of the longest bar, at least 1 dB. */
 static double most_lost_db(const survey *s)
 {
     double most = 1;

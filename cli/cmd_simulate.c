@@ -1,5 +1,5 @@
-/* intaglio simulate: a strategy, read or made with uniform widths, executed by definition over a
- * data set. */
+/* intaglio simulate: simulates a strategy on a data set. The strategy is read from a file or made
+ * with uniform widths. */
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* All that one call holds; strategy options make `file`, a strategy file gives it. */
+/* State of one call. `file` is made from strategy options or read from a strategy file. */
 typedef struct work {
     const itg_cli_args *args;
     itg_model *model;
@@ -26,7 +26,7 @@ typedef struct work {
     char *graph;        /* --print */
 } work;
 
-/* A strategy file says all of these; the first ones matter to a float network, too. */
+/* Options that a strategy file fixes. The first ones also apply to a float network. */
 enum { NETWORK_OPTIONS = 4 };
 static const itg_cli_option strategy_options[] = {ITG_CLI_OPT_HW,
                                                   ITG_CLI_OPT_INPUT_SHAPE,
@@ -43,7 +43,7 @@ static const itg_cli_option strategy_options[] = {ITG_CLI_OPT_HW,
                                                   ITG_CLI_OPT_RECOVER_SECONDS,
                                                   ITG_CLI_OPT_NO_EQUALIZE};
 
-/* What the parser cannot know: which options go together. */
+/* Checks which options go together. */
 static int check_options(const itg_cli_args *args)
 {
     bool uniform = args->given[ITG_CLI_OPT_UNIFORM];
@@ -66,7 +66,7 @@ static int check_options(const itg_cli_args *args)
     return ITG_CLI_OK;
 }
 
-/* With a float target the network itself runs: what is about quantizing does nothing. */
+/* Notes options without effect: with a float target the float network runs, not quantized. */
 static void note_no_effect(const itg_cli_args *args)
 {
     for (size_t i = NETWORK_OPTIONS; i < sizeof strategy_options / sizeof *strategy_options; i++)
@@ -75,7 +75,7 @@ static void note_no_effect(const itg_cli_args *args)
                     itg_cli_option_spec(strategy_options[i])->name);
 }
 
-/* The hardware that a strategy is made for; an exit status. */
+/* Loads the hardware that a strategy is made for. Returns an exit status. */
 static int load_hardware(work *w)
 {
     const itg_cli_args *args = w->args;
@@ -113,7 +113,7 @@ static itg_status calibrate(work *w, const itg_preprocess *p, itg_error *err)
     return status;
 }
 
-/* The hardware may not have the widths that were asked for. */
+/* Notes widths that were requested but that the hardware does not have. */
 static void note_widths(const itg_strategy_file *file, const char *what, bool weights,
                         int32_t asked)
 {
@@ -129,7 +129,7 @@ static void note_widths(const itg_strategy_file *file, const char *what, bool we
 
 #define COMPARED_SAMPLES 64 /* behind those that codes are chosen on */
 
-/* How long it may take, and what was done. */
+/* The time limit, and the progress so far. */
 typedef struct pace {
     double end; /* by itg_cli_now; 0: no limit */
     int32_t layer, layers;
@@ -239,7 +239,7 @@ static itg_status print_graph(work *w, itg_error *err)
     return status;
 }
 
-/* Of each output, where there are several. */
+/* Computes the distortion of each output if there are several. */
 static itg_status make_distortions(work *w, itg_error *err)
 {
     int32_t count = itg_model_output_count(w->model);
@@ -283,8 +283,7 @@ static itg_status simulate(work *w, itg_error *err)
 
 /* ---- results ---- */
 
-/* Member "outputs": of each its SQNR, null where it is not known; "exact" where that is infinite.
- */
+/* Writes member "outputs": the SQNR of each; null if not known, "exact" if infinite. */
 static void json_outputs(itg_json_writer *json, const work *w)
 {
     if (!w->distortion) return;
@@ -299,7 +298,7 @@ static void json_outputs(itg_json_writer *json, const work *w)
     itg_json_end(json, ']');
 }
 
-/* Names come from files: a table replaces what a terminal would act on. */
+/* Prints the outputs in a table, which replaces control characters in names from files. */
 static int print_outputs(const work *w)
 {
     itg_cli_table table;

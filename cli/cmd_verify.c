@@ -1,4 +1,4 @@
-/* intaglio verify: a program's certificate, derived anew. */
+/* intaglio verify: derives a program's certificate again and compares it. */
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/table.h"
@@ -14,7 +14,7 @@ static int32_t fitting(const itg_verification *v)
     return count;
 }
 
-/* Nothing is wrong, and no accumulator can overflow unless that was allowed. */
+/* Whether nothing is wrong and no accumulator can overflow, unless overflow is allowed. */
 static bool is_verified(const itg_cli_args *args, const itg_verification *v)
 {
     return itg_verification_problem_count(v) == 0 && (args->given[ITG_CLI_OPT_VERIFY_OVERFLOW] ||
@@ -104,7 +104,8 @@ static int print_text(const itg_cli_args *args, const itg_verification *v)
                         args->arguments[0], (int)(count - fit), itg_plural(count - fit));
 }
 
-/* The name of the C source in a folder: of its only certificate that is not of an .itg. */
+/* Finds the name of the C source in a folder: that of its only certificate that does not belong to
+ * an .itg file. */
 static itg_status name_in(DIR *folder, const char *path, char *out, size_t size, itg_error *err)
 {
     static const char end[] = ".cert.json", program[] = ".itg.cert.json";

@@ -33,7 +33,8 @@ static void hook_note(void *context, const char *text)
     if (!args->given[ITG_CLI_OPT_QUIET]) fprintf(stderr, "intaglio: note: %s\n", text);
 }
 
-/* The machine, the process, and a number of its own: machines in containers have equal names. */
+/* Names the worker by machine, process and a random number, because containers may have equal
+ * names. */
 static void name_worker(char out[ITG_WORKER_NAME])
 {
     char host[33] = "";
@@ -48,7 +49,7 @@ static void name_worker(char out[ITG_WORKER_NAME])
     snprintf(out, ITG_WORKER_NAME, "%s-%ld-%08x", host, (long)getpid(), nonce);
 }
 
-/* Creates a folder and those above it. */
+/* Creates a folder and its parents. */
 static int make_folder(const char *path)
 {
     char part[4096];

@@ -1,5 +1,5 @@
-/* Completion scripts. Each shell gets the same facts: the commands, their options, and what stands
- * behind an option: words of a list, files, or neither. */
+/* Writes completion scripts. Every shell gets the same facts: the commands, their options, and the
+ * value of an option: words of a list, files, or neither. */
 #include "cli/manual.h"
 #include "cli/common.h"
 #include "cli/metric.h"
@@ -8,7 +8,7 @@
 
 /* ---- facts ---- */
 
-/* One of the words that an option takes, by index. */
+/* Writes one of the words that an option takes, by index. Returns false past the end. */
 static bool word_at(itg_cli_option option, int index, char out[64])
 {
     const itg_cli_spec *spec = itg_cli_option_spec(option);
@@ -38,15 +38,15 @@ static bool takes_file(itg_cli_option option)
            spec->kind == ITG_CLI_DATABASE || (spec->argument && strcmp(spec->argument, "DIR") == 0);
 }
 
-/* Several words with commas between. */
+/* Whether the option takes several words, separated by commas. */
 static bool takes_list(itg_cli_option option)
 {
     itg_cli_kind kind = itg_cli_option_spec(option)->kind;
     return kind == ITG_CLI_METHODS || kind == ITG_CLI_COST;
 }
 
-/* The actions of a command, which are the words in lower case with which lines of its usage begin;
- * each once, with blanks between. */
+/* Writes the actions of a command, each once, separated by blanks. An action is a lower-case word
+ * at the start of a line of its usage. */
 static void actions_of(const itg_cli_command *command, char *out, size_t size)
 {
     *out = '\0';
@@ -112,7 +112,7 @@ static void put_names(FILE *out, const itg_cli_command *const *commands, int cou
         fprintf(out, "%s%s", i > 0 ? " " : "", commands[i]->name);
 }
 
-/* Readline takes '=' for a word of its own. */
+/* Readline splits words at '='. */
 void itg_cli_complete_bash(FILE *out, const itg_cli_command *const *commands, int count)
 {
     fputs("# Completion of bash for intaglio, made from the program's tables of options.\n"
@@ -145,7 +145,7 @@ void itg_cli_complete_bash(FILE *out, const itg_cli_command *const *commands, in
 
 /* ---- zsh ---- */
 
-/* Text within '...', within [...] or between colons of a specification. */
+/* Writes text escaped for '...', for [...] and between the colons of a specification. */
 static void zsh_text(FILE *out, const char *text)
 {
     for (; *text; text++) {

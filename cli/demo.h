@@ -1,4 +1,4 @@
-/* What cmd_demo.c does and demo_report.c shows. */
+/* State that cmd_demo.c fills and demo_report.c prints. */
 #ifndef ITG_CLI_DEMO_H
 #define ITG_CLI_DEMO_H
 #include "cli/cmd_search.h"
@@ -35,7 +35,7 @@ typedef struct itg_cli_demo_work {
 } itg_cli_demo_work;
 
 void itg_cli_demo_begin(const itg_cli_demo_work *demo);
-/* One of the command lines, as a shell takes it. */
+/* Prints one of the command lines, quoted for a shell. */
 void itg_cli_demo_show(const itg_cli_demo_work *demo, int step);
 int itg_cli_demo_text(const itg_cli_demo_work *demo);
 int itg_cli_demo_json(const itg_cli_demo_work *demo);

@@ -1,4 +1,4 @@
-/* What the demo shows: commands, a table, what it means, and where everything is. */
+/* Prints the results of the demo: commands, a table, its meaning, and the location of files. */
 #include "cli/demo.h"
 #include "cli/table.h"
 #include <inttypes.h>
@@ -15,7 +15,7 @@ void itg_cli_demo_begin(const itg_cli_demo_work *d)
         d->folder);
 }
 
-/* Quoted where a shell would see more than a word in it. */
+/* Writes the word, quoted if a shell would not take it literally. */
 static void quote(const char *word, char *out, size_t size)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -40,7 +40,7 @@ void itg_cli_demo_show(const itg_cli_demo_work *d, int step)
     for (int i = 0; i < c->count; i++) {
         char word[2400], value[2400];
         quote(c->words[i], word, sizeof word);
-        /* An option stays on one line with what belongs to it. */
+        /* An option stays on one line with its value. */
         bool pair = c->words[i][0] == '-' && i + 1 < c->count && c->words[i + 1][0] != '-';
         if (pair) quote(c->words[i + 1], value, sizeof value);
         int width = (int)strlen(word) + (pair ? 1 + (int)strlen(value) : 0);

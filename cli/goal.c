@@ -137,7 +137,7 @@ void itg_cli_json_goal(itg_json_writer *json, const char *key, const itg_goal *g
     itg_json_end(json, '}');
 }
 
-/* Whether a search keeps the hardware's limit, and not the goal's own. */
+/* Whether the limit of a search comes from the hardware, not from the goal. */
 static bool is_of_hardware(const itg_goal *goal, const itg_goal *kept, int kind)
 {
     return itg_goal_limit(kept, (itg_metric)kind) > 0 &&

@@ -1,4 +1,4 @@
-/* Help text, made from the tables that the parser reads. */
+/* Prints help text from the tables that the parser reads. */
 #include "cli/help.h"
 #include "cli/common.h"
 #include "cli/manual.h"
@@ -29,7 +29,7 @@ void itg_cli_help(const itg_cli_command *const *commands, int count)
          "search's\ngoal is met on its search samples, but not on the hold-out.");
 }
 
-/* Words of text, wrapped, from `column` on; the cursor stands at `at`. */
+/* Prints the text wrapped, with lines that start at `column`. The cursor is at column `at`. */
 static void print_wrapped(const char *text, int at, int column)
 {
     if (at > column - 2) {

@@ -2,7 +2,7 @@
 #define ITG_CLI_HELP_H
 #include "cli/options.h"
 
-/* On stdout: all commands; one command. */
+/* Print help on stdout for all commands, or for one. */
 void itg_cli_help(const itg_cli_command *const *commands, int count);
 void itg_cli_help_command(const itg_cli_command *command);
 #endif

@@ -1,12 +1,12 @@
-/* Who this process is, and whether another one lives (Linux's /proc; without it nobody can tell,
- * and leases go by their time). */
+/* Identifies this process and tells whether another one is alive. Reads Linux's /proc; without it
+ * that is not known, and leases end by time. */
 #include "cli/holder.h"
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-/* The first line of a file; "" where there is none. */
+/* Reads the first line of a file; "" if there is none. */
 static void read_line(const char *path, char *out, size_t size)
 {
     FILE *file = fopen(path, "r");
@@ -15,8 +15,8 @@ static void read_line(const char *path, char *out, size_t size)
     out[strcspn(out, "\n")] = '\0';
 }
 
-/* State and start (in ticks since the machine's): fields 3 and 22, behind a name in parentheses
- * that may hold anything. False: there is no such process, or no /proc. */
+/* Reads the state and the start time (ticks since boot) of a process: fields 3 and 22, after a name
+ * in parentheses that may contain any character. Returns false without such a process or /proc. */
 static bool look_at(int64_t process, char *state, char *started, size_t size)
 {
     char path[64], line[2048];
@@ -32,7 +32,7 @@ static bool look_at(int64_t process, char *state, char *started, size_t size)
     return true;
 }
 
-/* This start of this machine, and the namespace that process numbers belong to. */
+/* Writes the id of this boot and the namespace of process numbers. */
 static void find_place(char *out, size_t size)
 {
     char boot[64], space[64] = "";

@@ -1,4 +1,4 @@
-/* This process as the writer of a run. */
+/* Identifies this process as the writer of a run. */
 #ifndef ITG_CLI_HOLDER_H
 #define ITG_CLI_HOLDER_H
 #include <intaglio/intaglio.h>

@@ -1,4 +1,4 @@
-/* A strategy compared with the float network, for the commands that show it. */
+/* Comparison of a strategy with the float network, for the commands that print it. */
 #ifndef ITG_CLI_INSPECT_H
 #define ITG_CLI_INSPECT_H
 #include "cli/common.h"
@@ -12,7 +12,7 @@ typedef struct itg_cli_inspected {
     itg_inspection *inspection; /* NULL: no --data was given */
 } itg_cli_inspected;
 
-/* args is set. To be closed in any case. */
+/* Opens the files of w->args, which the caller has set. Close *w also after a failure. */
 itg_status itg_cli_inspect_open(itg_cli_inspected *w, itg_error *err);
 void itg_cli_inspect_close(itg_cli_inspected *w);
 void itg_cli_json_inspection(itg_json_writer *json, const char *key,

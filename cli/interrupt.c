@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a signal handler may write to: whether, and when (in seconds), it was called. */
+/* Set by the signal handler: whether it was called, and when (in seconds). */
 static volatile sig_atomic_t interrupted, interrupted_at;
 
 static int seconds_now(void)
@@ -24,7 +24,7 @@ static void interrupt(int number)
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return; /* nobody to tell */
 }
 
-/* The second signal finds the default action, and kills. */
+/* The first signal restores the default action, so the second one ends the process. */
 void itg_cli_catch_interrupts(void)
 {
     struct sigaction action;

@@ -4,11 +4,11 @@
 #include "base/json_write.h"
 #include <intaglio/intaglio.h>
 
-/* What the library says is not known (below zero) is null. */
+/* Writes a number, or null if it is below zero, which means that it is not known. */
 void itg_cli_json_known(itg_json_writer *json, const char *key, double value);
 void itg_cli_json_known_bool(itg_json_writer *json, const char *key, bool known, bool value);
 /* [lo, hi] */
 void itg_cli_json_pair(itg_json_writer *json, const char *key, double lo, double hi);
-/* Prints it on stdout and frees it; an exit status. */
+/* Prints the JSON on stdout and frees it. Returns an exit status. */
 int itg_cli_json_print(itg_json_writer *json);
 #endif

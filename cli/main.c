@@ -91,10 +91,10 @@ static int dispatch(int argc, char *const *argv)
 int main(int argc, char **argv)
 {
     itg_be_passive(argc, argv);
-    /* A file that grows beyond 'ulimit -f' is an error like a full disk, not the end. */
+    /* A file that exceeds 'ulimit -f' is an error like a full disk and must not end the process. */
     signal(SIGXFSZ, SIG_IGN);
     int status = dispatch(argc, argv);
-    /* Output that did not arrive is a failure, whatever the command thinks. */
+    /* Output that cannot be written is a failure, whatever status the command returned. */
     errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == ITG_CLI_OK)
         return itg_cli_fail("cannot write to standard output%s%s", errno ? ": " : "",

@@ -5,7 +5,7 @@
 
 enum { LINE = 60 }; /* a longer line ends with its word */
 
-/* Text for roff: no character of it is markup. A line must not begin with a control character. */
+/* Writes text escaped for roff, so that no character is markup or begins a control line. */
 static void put_text(FILE *out, const char *text, size_t length)
 {
     size_t start = 0;
@@ -31,8 +31,8 @@ static void put_line(FILE *out, const char *text)
     fputc('\n', out);
 }
 
-/* Paragraphs that are wrapped already: an empty line ends one, a line that begins with blanks is
- * kept apart. */
+/* Writes wrapped text as paragraphs. An empty line ends a paragraph; a line that begins with blanks
+ * stays a line of its own. */
 static void put_paragraphs(FILE *out, const char *text)
 {
     while (*text) {
@@ -57,7 +57,7 @@ static void put_title(FILE *out, const char *name, const char *date)
     fprintf(out, " 1 \"%s\" \"intaglio %s\" \"Intaglio\"\n", date, itg_engine_version());
 }
 
-/* A line that begins with a blank goes on with the one before. */
+/* Writes the synopsis. A line that begins with a blank continues the previous one. */
 static void put_synopsis(FILE *out, const itg_cli_command *command)
 {
     fputs(".SH SYNOPSIS\n", out);
@@ -179,7 +179,7 @@ static int close_file(FILE *file, const char *path)
     return ITG_CLI_OK;
 }
 
-/* A manual page: of one command, or of the program where it is NULL. */
+/* Writes the manual page of one command, or of the program if command is NULL. */
 static int write_page(const writer *w, const itg_cli_command *command)
 {
     char name[64], path[4096];

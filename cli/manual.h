@@ -17,8 +17,9 @@ void itg_cli_complete_bash(FILE *out, const itg_cli_command *const *commands, in
 void itg_cli_complete_zsh(FILE *out, const itg_cli_command *const *commands, int count);
 void itg_cli_complete_fish(FILE *out, const itg_cli_command *const *commands, int count);
 
-/* Options of a command in the order in which help shows them; ITG_CLI_OPTION_COUNT past the end. */
+/* Returns an option of a command by index in the order of help; ITG_CLI_OPTION_COUNT past the end.
+ */
 itg_cli_option itg_cli_shown_option(const itg_cli_command *command, int index);
-/* The help of an option with its default and, of a threshold method, all names. */
+/* Writes the help of an option with its default and, for a threshold method, all names. */
 void itg_cli_option_help(itg_cli_option option, char *out, size_t size);
 #endif

@@ -1,7 +1,7 @@
 #include "cli/metric.h"
 #include "cli/common.h"
 
-/* The costs, the user's, and what search alone knows are none. */
+/* Whether --metric may name the metric: no costs, no user metrics, none that only search knows. */
 static bool can_judge(itg_metric metric)
 {
     return !itg_metric_is_cost(metric) && itg_metric_about(metric)->needs != ITG_NEEDS_USER &&

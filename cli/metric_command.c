@@ -52,7 +52,7 @@ int itg_cli_metric_check(const itg_cli_args *args)
 
 /* ---- the command's words ---- */
 
-/* As one word of the shell's. */
+/* Appends a path quoted as one word of the shell. */
 static void add_quoted(itg_strbuf *out, const char *path)
 {
     itg_strbuf_add(out, "'");
@@ -64,7 +64,7 @@ static void add_quoted(itg_strbuf *out, const char *path)
     itg_strbuf_add(out, "'");
 }
 
-/* The text with its placeholders replaced; malloc'd, NULL: no memory. */
+/* Returns the text with its placeholders replaced, malloc'd; NULL without memory. */
 static char *fill(const char *text, const char *outputs, const char *labels)
 {
     static const char at_outputs[] = "{outputs}", at_labels[] = "{labels}";

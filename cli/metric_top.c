@@ -1,5 +1,5 @@
-/* --metric topK: whether the label is among the K first classes, for any K. The list has top1 and
- * top5; others are metrics that the program brings, as a command's number is one. */
+/* --metric topK: the share of samples whose label is among the first K classes, for any K. The list
+ * of metrics has top1 and top5; for any other K this file defines a user metric. */
 #include "base/base.h"
 #include "cli/metric.h"
 #include <math.h>
@@ -24,7 +24,7 @@ static double label_at(const itg_tensor *labels, int64_t i)
     return (double)itg_load(labels->dtype, labels->data, i);
 }
 
-/* How many classes stand before the label: by value, ties by the lower index. */
+/* Returns how many classes rank before the label: by value, ties by the lower index. */
 static int64_t before(const float *x, int64_t classes, int64_t label)
 {
     int64_t count = 0;

@@ -1,5 +1,5 @@
-/* What stands behind an option: one function a kind. Messages name the option, what was given and
- * what was expected. */
+/* Parses values of options, with one function for each kind. Messages name the option, the given
+ * text and what was expected. */
 #include "base/nearest.h"
 #include "cli/common.h"
 #include "cli/options.h"
@@ -94,7 +94,7 @@ static int bad_value(const parser *p, const itg_cli_spec *spec, const char *text
     return itg_cli_fail_usage(p->command, "--%s %.60s: expected %s", spec->name, text, expected);
 }
 
-/* All of the text; no blanks, no sign but '-'. */
+/* Parses the whole text as an integer. Blanks and '+' are refused. */
 static bool parse_integer(const char *text, int64_t min, int64_t max, int64_t *out)
 {
     char *end;
@@ -190,8 +190,8 @@ static int parse_seconds(const parser *p, const itg_cli_spec *spec, const char *
     return ITG_CLI_OK;
 }
 
-/* A unit behind a number: k, M, G are powers of 1000, Ki, Mi, Gi of 1024, and a B may follow. 0:
- * none of these. */
+/* Returns the factor of the unit after a number: k, M, G are powers of 1000, Ki, Mi, Gi of 1024,
+ * and a B may follow. Returns 0 for any other text. */
 static double unit_of(const char *text, bool bytes)
 {
     static const char letters[] = "kMG";
@@ -253,7 +253,7 @@ static int parse_numbers(const parser *p, const itg_cli_spec *spec, const char *
     return itg_cli_fail_usage(p->command, "--%s %s", spec->name, err.message);
 }
 
-/* "there is no 'maxx'; did you mean 'max'?", or the list of all. */
+/* Prints "there is no 'maxx'; did you mean 'max'?", or the list of all names. */
 static int unknown_name(const parser *p, const itg_cli_spec *spec, const char *text)
 {
     char all[256] = "";
@@ -268,7 +268,7 @@ static int unknown_name(const parser *p, const itg_cli_spec *spec, const char *t
                               spec->name, text, all);
 }
 
-/* The place of one name in its list. */
+/* Sets *out to the index of a name in its list. */
 static int parse_name(const parser *p, const itg_cli_spec *spec, const char *text, int *out)
 {
     const char *name;
@@ -280,7 +280,7 @@ static int parse_name(const parser *p, const itg_cli_spec *spec, const char *tex
     return unknown_name(p, spec, text);
 }
 
-/* The places of several, each once. */
+/* Parses the indices of several names, each of which may occur once. */
 static int parse_names(const parser *p, const itg_cli_spec *spec, const char *text,
                        const char *expected, int most, int *out, int32_t *count)
 {
@@ -299,7 +299,7 @@ static int parse_names(const parser *p, const itg_cli_spec *spec, const char *te
     return ITG_CLI_OK;
 }
 
-/* Of an enumeration whose names stand in its order. */
+/* Parses a name of an enumeration whose names are listed in its order. */
 static int parse_choice(const parser *p, const itg_cli_spec *spec, const char *text,
                         itg_cli_value *out)
 {

@@ -1,6 +1,5 @@
-/* Words in, values out. A word that an option takes may begin with '-' ("--mean -0.5"), but not
- * with "--": a forgotten argument must not swallow the next option ("--mean=--x" still passes one).
- */
+/* Parses the words of a command line. An option's value may begin with '-' ("--mean -0.5") but not
+ * with "--", so that a missing value does not take the next option ("--mean=--x" is allowed). */
 #include "base/nearest.h"
 #include "cli/options.h"
 #include "cli/project.h"

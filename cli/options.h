@@ -101,7 +101,7 @@ typedef struct itg_cli_command {
     int (*run)(const struct itg_cli_args *args);
 } itg_cli_command;
 
-/* Values of all options: as given, else the default, else zero. */
+/* Values of all options: the given one, else the default, else zero. */
 typedef struct itg_cli_args {
     const itg_cli_command *command;
     int argument_count;
@@ -111,24 +111,25 @@ typedef struct itg_cli_args {
     char *project; /* text of intaglio.toml, to which values may point; the caller frees it */
 } itg_cli_args;
 
-/* Fills *out from the words behind the command's name. Errors are printed. --help stops the
- * parsing: the rest is not looked at. */
+/* Fills *out from the words after the command's name. Prints errors. --help stops the parsing;
+ * later words are ignored. */
 int itg_cli_parse(const itg_cli_command *command, int argc, char *const *argv, itg_cli_args *out);
 
 #define ITG_CLI_SHARE "a share such as 1% or 0.01, from 0 to 100%" /* what a FRACTION is */
-/* What stands behind one option; errors are printed. */
+/* Parses the value of one option. Prints errors. */
 int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,
                         itg_cli_value *out);
 
-/* The names that a kind of value has, by index; NULL past the end, and of a kind without. */
+/* Returns a name of a kind of value, by index; NULL past the end and for a kind without names. */
 const char *itg_cli_kind_name(itg_cli_kind kind, int index);
 
-/* The option common to all commands, by index; ITG_CLI_OPTION_COUNT past the end. */
+/* Returns an option that all commands have, by index; ITG_CLI_OPTION_COUNT past the end. */
 itg_cli_option itg_cli_common_option(int index);
 bool itg_cli_takes(const itg_cli_command *command, itg_cli_option option);
-/* "intaglio: message" on stderr; returns the status for `return`. */
+/* Prints "intaglio: message" on stderr and returns ITG_CLI_FAILURE. */
 int itg_cli_fail(const char *format, ...);
 int itg_cli_fail_error(const itg_error *err);
-/* A usage error, with a pointer to the command's help (command NULL: the general one). */
+/* Prints a usage error and a hint at the command's help (NULL: the general help). Returns its exit
+ * status. */
 int itg_cli_fail_usage(const itg_cli_command *command, const char *format, ...);
 #endif

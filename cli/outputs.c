@@ -1,10 +1,10 @@
-/* No file that a command writes may be one that it reads, or writes a second time: it would be
- * gone. Here all of them are known before the first is written: arguments, options by their kind,
- * what SQLite keeps beside a database, and what the command derives from these.
+/* Refuses commands that would overwrite a file that they read, or write a file twice. The list of
+ * files is complete before the first is written: arguments, options by their kind, SQLite's files
+ * beside a database, and names that the command derives from these.
  *
- * Names are compared as files: links lead to what they point to, and a name that does not exist yet
- * is a folder and a name in it. Whether that folder tells upper and lower case apart is not known,
- * so two new files may not differ in case alone. */
+ * Names are compared as files: links are followed, and a name that does not exist yet is a folder
+ * and a name in it. It is not known whether that folder is case-sensitive, so two new files may not
+ * differ in case alone. */
 #include "cli/common.h"
 #include <errno.h>
 #include <limits.h>
@@ -49,8 +49,8 @@ char *itg_cli_follow_links(const char *path)
     return at;
 }
 
-/* Where the name does not exist, the folder of what it leads to; where that does not exist either,
- * the name as it is. */
+/* Looks up the file. If it does not exist, looks up the folder of the name that links lead to; if
+ * that does not exist either, keeps the name as it is. */
 static bool look(entry *e)
 {
     if (stat(e->file.path, &e->about) == 0) return e->exists = true;
@@ -65,7 +65,7 @@ static bool look(entry *e)
     return e->name != NULL;
 }
 
-/* Devices and pipes may be named twice. */
+/* Whether both are the same file. Devices and pipes may be named twice. */
 static bool is_same(const entry *a, const entry *b)
 {
     if (a->exists != b->exists || a->about.st_dev != b->about.st_dev ||
@@ -76,7 +76,7 @@ static bool is_same(const entry *a, const entry *b)
 
 /* ---- the list ---- */
 
-/* owned: malloc'd, and NULL without memory. */
+/* Adds a file. owned: malloc'd; NULL without memory. */
 static void add(list *l, itg_cli_file file, char *owned)
 {
     if (l->count == l->capacity) {
@@ -98,7 +98,7 @@ static void add(list *l, itg_cli_file file, char *owned)
     l->failed |= !look(e);
 }
 
-/* SQLite names them after the file that a link leads to. */
+/* Adds the files beside a database. SQLite names them after the target of a link. */
 static void add_beside_database(list *l, const char *path)
 {
     static const char *const beside[][2] = {{"-journal", "the journal of --db"},
@@ -120,9 +120,7 @@ static const char *const dashed[ITG_CLI_OPTION_COUNT] = {
 #undef ITG_CLI_OPTION
 };
 
-/* The files of a text that is not one itself: FILE:ARRAY, or INPUT=FILE[:ARRAY],... Takes text
- * over.
- */
+/* Adds the files in a text such as FILE:ARRAY or INPUT=FILE[:ARRAY],... Takes ownership of text. */
 static void add_data(list *l, char *text, const char *what)
 {
     const bool is_list = text && strchr(text, '=');
@@ -156,7 +154,7 @@ static void add_options(list *l, const itg_cli_args *args)
 
 /* ---- the check ---- */
 
-/* The other file that the one at `index` would overwrite; NULL: none. */
+/* Returns the other file that the file at `index` would overwrite; NULL if there is none. */
 static const entry *overwritten(const list *l, int index)
 {
     for (int i = 0; i < l->count; i++)

@@ -8,12 +8,12 @@ void itg_be_passive(int argc, char **argv)
 {
 #if defined(_OPENMP) && defined(__linux__)
     static const char guard[] =
-        "ITG_WAIT_POLICY_SET"; /* never twice, whatever clears the other variables */
+        "ITG_WAIT_POLICY_SET"; /* prevents a second exec, whatever clears the other variables */
     if (argc < 1 || !argv || getenv("OMP_WAIT_POLICY") || getenv(guard)) return;
     if (setenv("OMP_WAIT_POLICY", "passive", 1) || setenv("GOMP_SPINCOUNT", "0", 0) ||
         setenv(guard, "1", 1))
         return;
-    /* By its own path, so that the process keeps its name. exec comes back only where it failed:
+    /* Executes its own path, so that the process keeps its name. exec returns only if it failed:
      * spinning then costs time, not results. */
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);

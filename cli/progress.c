@@ -23,8 +23,8 @@ static int terminal_columns(void)
     return 80;
 }
 
-/* The old line is covered with blanks: that needs no escape sequence. A line that the terminal
- * would break could not be drawn again, so it is cut. */
+/* Draws the line over the old one. Blanks cover the rest, which needs no escape sequence. The line
+ * is cut at the terminal's width, because a wrapped line cannot be redrawn. */
 static void draw(itg_cli_progress *p, char *text, bool is_better)
 {
     int width = (int)strlen(text), room = terminal_columns() - 1;
@@ -72,13 +72,14 @@ void itg_cli_progress_begin(itg_cli_progress *progress, bool quiet,
     if (!quiet) draw_or_print(progress, text, false);
 }
 
-/* A resumed run's seconds began to count before this program did. */
+/* Whether there is a time limit to show. A resumed run's seconds include those of earlier calls. */
 static bool is_timed(const itg_cli_progress *p)
 {
     return p->options->seconds > 0 && p->options->replay_count == 0;
 }
 
-/* The nearer of two ends: all trials, or all seconds. Negative: neither is known. */
+/* Returns the seconds to the earlier of two ends: all trials, or the time limit. Negative: neither
+ * is known. */
 static double seconds_left(const itg_cli_progress *p, int64_t done, int64_t planned, double rate,
                            double now)
 {
@@ -101,7 +102,7 @@ static void add_time(char text[LINE], double seconds)
         add(text, ", %lld:%02lld left", s / 60, s % 60);
 }
 
-/* Only where the end is known: a share of its trials, or of its seconds. */
+/* Adds a bar with the share of trials or seconds, if the end is known. */
 static void add_bar(char text[LINE], const itg_cli_progress *p, int64_t done, int64_t planned,
                     double now)
 {
@@ -153,7 +154,7 @@ void itg_cli_progress_show(itg_cli_progress *p, const itg_trial *trial, const it
 {
     int64_t done = trial->index + 1, number = best ? best->index : -1;
     p->raced += !trial->duplicate && trial->score.stopped_at > 0;
-    /* What is known from the log is a moment's work. */
+    /* Replayed trials take almost no time and are not shown. */
     if (p->quiet || done <= p->options->replay_count) return;
     if (p->first == 0) {
         p->first = done;
@@ -177,7 +178,7 @@ void itg_cli_progress_codes(itg_cli_progress *p, int32_t layer, int32_t layers)
     draw(p, text, false);
 }
 
-/* A terminal keeps the last state, and the line's end. */
+/* Leaves the last state on the terminal and ends its line. */
 void itg_cli_progress_end(itg_cli_progress *p)
 {
     if (p->on_terminal && p->is_behind) draw(p, p->latest, false);

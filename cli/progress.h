@@ -1,5 +1,5 @@
-/* How far a search is, on stderr: one line that is drawn again on a terminal, a line now and then
- * elsewhere. Trials are counted here; where one is named, it is by its number, from 0, as in
+/* Progress of a search on stderr: one line that is redrawn on a terminal, occasional lines
+ * elsewhere. Counts are numbers of trials done; a trial is named by its number, from 0, as in
  * reports and logs. */
 #ifndef ITG_CLI_PROGRESS_H
 #define ITG_CLI_PROGRESS_H
@@ -21,13 +21,13 @@ typedef struct itg_cli_progress {
     char latest[ITG_CLI_PROGRESS_LINE];
 } itg_cli_progress;
 
-/* NO_COLOR and TERM are looked at here. options must outlive the progress. */
+/* Starts the progress. Reads NO_COLOR and TERM. options must outlive *progress. */
 void itg_cli_progress_begin(itg_cli_progress *progress, bool quiet,
                             const itg_search_options *options, double now);
-/* planned: how many trials there will be; INT64_MAX: not known. best NULL: none yet. */
+/* Shows a trial. planned: total number of trials; INT64_MAX: not known. best NULL: none yet. */
 void itg_cli_progress_show(itg_cli_progress *progress, const itg_trial *trial,
                            const itg_trial *best, int64_t planned, double now);
-/* Before each layer whose codes of weights are made; on a terminal alone. */
+/* Shows on a terminal, before each layer, that its codes of weights are being made. */
 void itg_cli_progress_codes(itg_cli_progress *progress, int32_t layer, int32_t layers);
 void itg_cli_progress_end(itg_cli_progress *progress);
 #endif

@@ -35,7 +35,7 @@ static char *skip_blanks(char *at)
     return at + strspn(at, " \t");
 }
 
-/* What a quoted string stands for, in its place; returns what follows it, NULL: it is none. */
+/* Decodes a quoted string in place. Returns the text after it; NULL if it is not a string. */
 static char *take_string(char *at, char **out)
 {
     static const char escapes[] = "\"\\tn", meant[] = "\"\\\t\n";
@@ -56,7 +56,7 @@ static char *take_string(char *at, char **out)
     return at + 1;
 }
 
-/* A number or a boolean, as it is written; ends at a blank or a comment. */
+/* Takes a number or a boolean as text, up to a blank or a comment. */
 static char *take_plain(char *at, char **out)
 {
     size_t length = strcspn(at, " \t#");
@@ -72,7 +72,7 @@ static char *take_plain(char *at, char **out)
 
 /* ---- keys ---- */
 
-/* The option of that name which a command takes. */
+/* Returns the command's option of that name. */
 static itg_cli_option option_of(const itg_cli_command *command, const char *name)
 {
     for (int i = 0; i < ITG_CLI_OPTION_COUNT; i++)
@@ -90,13 +90,13 @@ static bool is_known(const char *name)
 }
 
 /* Whether the command works on a model (or its program) and data, so that keys above the first
- * table are meant for it. */
+ * table apply to it. */
 static bool works_on_model(const itg_cli_command *c)
 {
     return (c->arguments[0] && strcmp(c->arguments[0], "MODEL") == 0) || c == &itg_cli_run;
 }
 
-/* Whether a key above the first table is for this call: not where the option would be refused. */
+/* Whether a key above the first table applies to this call: not if the option would be refused. */
 static bool is_meant(const itg_cli_args *args, itg_cli_option option)
 {
     const itg_cli_command *c = args->command;
@@ -125,7 +125,7 @@ static int set_option(project *p, itg_cli_option option, const char *name, char 
     return status == ITG_CLI_OK ? status : refuse(p, "the value of %s is refused (above)", name);
 }
 
-/* The model stands in front of the words that were given, where one is missing. */
+/* Puts the model before the given arguments, if one is missing. */
 static void set_model(project *p, const char *path)
 {
     itg_cli_args *args = p->args;
@@ -138,8 +138,8 @@ static void set_model(project *p, const char *path)
     args->argument_count++;
 }
 
-/* Above the tables a key is taken by every command that has the option, in a table by its own.
- * The table of the command comes later, and its values replace those above. */
+/* Takes a key. A key above the tables applies to every command that has the option, a key in a
+ * table to that command. Values in a table replace those above. */
 static int take_key(project *p, const char *name, char *value, bool quoted)
 {
     const itg_cli_command *command = p->args->command;
@@ -200,7 +200,7 @@ static int take_line(project *p, char *line)
     return take_key(p, name, value, quoted);
 }
 
-/* The line is cut where it ends; carriage returns before line feeds go with them. */
+/* Takes all lines. Terminates each in place and removes a carriage return before the line feed. */
 static int take_lines(project *p, char *text)
 {
     int status = ITG_CLI_OK;

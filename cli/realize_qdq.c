@@ -18,7 +18,7 @@ void itg_cli_json_qdq(itg_json_writer *json, const itg_qdq_report *report)
     itg_json_end(json, ']');
 }
 
-/* How many nodes have the reason of note `index`; 0: an earlier one was counted with it. */
+/* Returns how many nodes have the reason of note `index`; 0 if an earlier note has it. */
 static int count_like(const itg_qdq_report *report, int32_t index)
 {
     const char *reason = itg_qdq_report_note(report, index)->reason;

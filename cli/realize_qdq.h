@@ -1,4 +1,4 @@
-/* What `realize` says of a QDQ model. */
+/* Reports of `realize` about a QDQ model. */
 #ifndef ITG_CLI_REALIZE_QDQ_H
 #define ITG_CLI_REALIZE_QDQ_H
 #include "cli/json_out.h"

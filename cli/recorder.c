@@ -1,5 +1,5 @@
-/* A thread of its own commits ten times a second what waits; the lock keeps it and the search
- * apart, so the log has one user at a time. What fails there is told to the next trial. */
+/* A separate thread commits pending trials ten times a second. A lock gives the log one user at a
+ * time. A failure of the thread is returned for the next trial. */
 #include "cli/recorder.h"
 #include "cli/common.h"
 #include "cli/holder.h"
@@ -83,7 +83,7 @@ static itg_status fail(itg_error *err, const char *path, const char *what)
     return ITG_NO_MEMORY;
 }
 
-/* info NULL: run goes on; else one begins. */
+/* Begins a run, or continues `run` if info is NULL. */
 static itg_status begin(itg_cli_recorder *r, const itg_run_info *info, int64_t run, itg_error *err)
 {
     itg_cli_holder self;

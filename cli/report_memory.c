@@ -1,4 +1,4 @@
-/* The section of a report that shows the RAM of a device over time. */
+/* Writes the section of a report that shows the RAM of a device over time. */
 #include "cli/report.h"
 #include <stdio.h>
 

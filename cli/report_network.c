@@ -1,4 +1,4 @@
-/* The page of a strategy or a program: the network drawn, what its layers cost, its edges. */
+/* Writes the page of a strategy or a program: a drawing, the costs of layers, and the edges. */
 #include "cli/inspect.h"
 #include "cli/report.h"
 #include "report/graph.h"
@@ -46,7 +46,8 @@ static itg_status read_reports(network *n, itg_error *err)
     return ITG_OK;
 }
 
-/* Of the program, or of what the strategy is realized as. Floats have none: that is no failure. */
+/* Reads the memory plan of the program, or of the strategy's program. A float network has none,
+ * which is not a failure. */
 static itg_status read_memory(network *n, itg_error *err)
 {
     itg_realize_options how = ITG_REALIZE_OPTIONS_INIT;
@@ -120,7 +121,7 @@ static int32_t find_layer(const network *n, const char *name)
     return -1;
 }
 
-/* The layer's weights; NULL: none are quantized. */
+/* Returns the layer's weights; NULL if none are quantized. */
 static const itg_summary_edge *weights_of(const network *n, const char *node)
 {
     const itg_summary_edge *most = NULL;
@@ -153,7 +154,7 @@ static void add_layer(drawing *d, const itg_summary_layer *l)
     add_node(d, l->op, l->node, *figures ? keep(d, figures) : NULL, words);
 }
 
-/* An input once, however many read it. */
+/* Adds an input once, however many layers read it. */
 static void add_input(drawing *d, const itg_summary_edge *e)
 {
     for (int32_t i = 0; i < d->node_count; i++)
@@ -166,7 +167,7 @@ static bool is_input(const itg_summary_edge *e)
     return !e->producer && e->elements == 0;
 }
 
-/* The layer whose codes go into a fused one: what its first computed operand comes from. */
+/* Returns the layer whose codes a fused layer reads: the producer of its first computed operand. */
 static int32_t layer_before(const network *n, const char *node)
 {
     for (int32_t i = 0; i < n->info->edge_count; i++)
@@ -251,7 +252,7 @@ static void release(drawing *d)
     free(d->nodes);
 }
 
-/* False: it is too large. */
+/* Draws the network. Returns false if it is too large. */
 static bool draw(const network *n)
 {
     drawing d = {.n = n};
@@ -297,7 +298,7 @@ static double cycles_of(const itg_summary_layer *l)
     return l->cycles;
 }
 
-/* Bars of the layers that cost something. */
+/* Adds a bar plot of the layers with a cost. */
 static void put_cost_plot(const network *n, const char *words, itg_unit unit,
                           double (*cost)(const itg_summary_layer *))
 {

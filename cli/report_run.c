@@ -1,4 +1,4 @@
-/* The page of a run: the tables of 'runs show' and 'runs front', and plots of the same figures. */
+/* Writes the page of a run: the tables of 'runs show' and 'runs front', and plots of them. */
 #include "cli/goal.h"
 #include "cli/report.h"
 #include <math.h>
@@ -20,7 +20,8 @@ typedef struct subject {
 
 /* ---- reading ---- */
 
-/* Each trial, or of many each k-th, with all that were the best so far or are on the front. */
+/* Chooses all trials or, if there are many, every k-th, and all that were the best so far or are on
+ * the front. */
 static itg_status choose_drawn(subject *s, itg_error *err)
 {
     const itg_cli_shown *shown = &s->shown;
@@ -75,7 +76,7 @@ static const itg_goal *goal_of(const subject *s)
     return &s->shown.run.options.goal;
 }
 
-/* As reports have it; of a trial that was stopped early the bound that stopped it. */
+/* Returns the quality that reports show; for a trial that was stopped early, its bound. */
 static double quality_of(const subject *s, const itg_score *score)
 {
     const itg_goal *goal = goal_of(s);
@@ -123,7 +124,7 @@ static itg_axis quality_axis(const subject *s, char title[96])
     return itg_report_axis(s->quality, unit, 0, title);
 }
 
-/* The float network on the search samples; NaN: not known. */
+/* Returns the float network's quality on the search samples; NaN: not known. */
 static double float_quality(const subject *s)
 {
     const itg_run_record *r = s->shown.run.record;
@@ -133,8 +134,8 @@ static double float_quality(const subject *s)
                : quality_of(s, &r->result[ITG_RESULT_SEARCH_FLOAT]);
 }
 
-/* Below which nothing is drawn: a share far below what the goal accepts would leave no room for
- * what it is about. */
+/* Returns the least quality that is drawn. Shares far below the goal's floor would squeeze the
+ * relevant range. */
 static double least_drawn(const subject *s)
 {
     const double floats = float_quality(s), drop = itg_goal_drop(goal_of(s));
@@ -172,7 +173,7 @@ static void draw_trials(const subject *s, itg_plot *plot)
     }
 }
 
-/* The final choice may come before the last of the others. */
+/* Draws the steps of the best. The final choice may be a trial before the last step. */
 static void draw_steps(const subject *s, itg_plot *plot)
 {
     const itg_cli_shown *shown = &s->shown;
@@ -283,7 +284,7 @@ static void draw_levels(const subject *s, itg_plot *plot)
         itg_plot_level(plot, itg_goal_least_sqnr(goal_of(s)), "floor of the goal");
 }
 
-/* One trial; how many are below the axes is counted. */
+/* Draws one trial, or counts it if it is below the axes. */
 static void draw_point(const subject *s, itg_plot *plot, itg_mark mark, const itg_trial *t,
                        int64_t *outside)
 {
@@ -472,7 +473,7 @@ static void put_inputs(const subject *s)
 
 /* ---- the page ---- */
 
-/* A word of a command line, in quotes where a shell needs them. */
+/* Appends a word of a command line, with quotes if a shell needs them. */
 static void put_word(itg_strbuf *line, const char *word)
 {
     const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:,@%";
@@ -486,7 +487,7 @@ static void put_word(itg_strbuf *line, const char *word)
     itg_strbuf_add(line, "'");
 }
 
-/* action: behind "intaglio runs ", without names. */
+/* Adds a command. action: the words after "intaglio runs ", without names. */
 static void put_command(const subject *s, const char *action)
 {
     itg_strbuf line = {0};

@@ -1,5 +1,5 @@
-/* intaglio runs: what its files share. A run as the log has it, with its goal read; each action is
- * one function in runs_*.c. */
+/* Types and functions that the files of `intaglio runs` share: a run of the log with its parsed
+ * goal. Each action is one function in runs_*.c. */
 #ifndef ITG_CLI_RUNS_H
 #define ITG_CLI_RUNS_H
 #include "cli/common.h"
@@ -15,30 +15,32 @@ typedef struct itg_cli_logged {
 itg_status itg_cli_logged_read(itg_run_log *log, int64_t run, itg_cli_logged *out, itg_error *err);
 void itg_cli_logged_close(itg_cli_logged *run);
 itg_goal itg_cli_logged_goal(const itg_cli_logged *run); /* with the hardware's limits */
-/* All runs, oldest first. */
+/* Reads all runs, oldest first. */
 itg_status itg_cli_logged_all(itg_run_log *log, itg_cli_logged **out, int64_t *count,
                               itg_error *err);
 void itg_cli_logged_free(itg_cli_logged *runs, int64_t count);
-/* --model (file name with or without extension, as given, or the first digits of its hash) and
- * --hw. */
+/* Whether the run matches --model (file name with or without extension, as given, or the first
+ * digits of its hash) and --hw. */
 bool itg_cli_logged_matches(const itg_cli_args *args, const itg_cli_logged *run);
-/* Same input, as far as the log knows: both known and equal, or both unknown. */
+/* Whether both are the same as far as the log knows: known and equal, or both unknown. */
 bool itg_cli_same_data(const itg_run_data *a, const itg_run_data *b);
-/* Order of two runs' preprocessing; 0: the same, however an older version wrote it. */
+/* Compares two runs' preprocessing as text for sorting; 0 if they are the same, also if an older
+ * version wrote one of them. */
 int itg_cli_compare_preprocess(const char *a, const char *b);
 
 /* ---- words (runs_common.c) ---- */
 const char *itg_cli_base_name(const char *path);
-/* "uniform 8"; of the results on the hold-out. */
+/* Returns the name of a result on the hold-out, such as "uniform 8". */
 const char *itg_cli_result_name(itg_run_result which);
 const char *itg_cli_when(const char *started, char *buffer, size_t size); /* "2024-05-06 07:08" */
 const char *itg_cli_state(const itg_cli_logged *run, char *buffer, size_t size);
-/* Short: "size, drop <= 1 %". */
+/* Writes a short form of the goal: "size, drop <= 1 %". */
 const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t size);
-/* Whether the run's best is within its goal's floor and limits on the hold-out; false: not known.
- */
+/* Sets *holds to whether the run's best keeps its goal's floor and limits on the hold-out. Returns
+ * false if that is not known. */
 bool itg_cli_logged_held(const itg_cli_logged *run, bool *holds);
-/* The object of a run: inputs, goal, state, results. The caller may add members and ends it. */
+/* Begins the object of a run: inputs, goal, state, results. The caller may add members and ends
+ * it. */
 void itg_cli_json_logged_begin(itg_json_writer *json, const char *key, const itg_cli_logged *run);
 
 /* ---- a run with its trials (runs_course.c) ---- */
@@ -55,11 +57,11 @@ typedef struct itg_cli_shown {
     bool floor_known;
     itg_run_choices *choices; /* of the best trial; NULL: there is none */
 } itg_cli_shown;
-/* args is set. To be closed in any case. */
+/* Reads a run with its trials. The caller sets s->args first and closes *s also after a failure. */
 itg_status itg_cli_shown_read(itg_cli_shown *s, itg_run_log *log, int64_t run, itg_error *err);
 void itg_cli_shown_close(itg_cli_shown *s);
 
-/* ---- the same as JSON and as tables, whose first rows are titles (runs_show.c) ---- */
+/* ---- a run as JSON and as tables, whose first rows are titles (runs_show.c) ---- */
 void itg_cli_shown_json(itg_json_writer *json, const itg_cli_shown *s, bool trials);
 void itg_cli_shown_inputs(itg_cli_table *table, const itg_cli_shown *s); /* without titles */
 const itg_score *itg_cli_any_result(const itg_run_record *r); /* on the hold-out; NULL: none */
@@ -80,35 +82,37 @@ typedef struct itg_cli_front {
     int32_t front_count;
     double volume; /* NAN: not known */
 } itg_cli_front;
-/* What stands before the goal is set, and borrowed. To be closed in any case. */
+/* Finds the front. The caller sets the members before `goal`, which stay borrowed, and closes *f
+ * also after a failure. */
 itg_status itg_cli_front_find(itg_cli_front *f, itg_error *err);
 void itg_cli_front_close(itg_cli_front *f);
 void itg_cli_front_json(itg_json_writer *json, const itg_cli_front *f);
 void itg_cli_front_table(itg_cli_table *table, const itg_cli_front *f);
-/* Of top-1 as it was counted; false: quality is nothing that was. */
+/* Computes the interval of top-1 as counted. Returns false if the score has no counted top-1. */
 bool itg_cli_top1_interval(const itg_score *score, double *lo, double *hi);
 
 /* ---- tables of runs (runs_list.c) ---- */
 int itg_cli_by_number(double a, double b); /* as qsort takes it */
-/* Of the run's best on the hold-out, as its goal has it. */
+/* Returns the goal's quality of the run's best on the hold-out. */
 double itg_cli_best_quality(const itg_cli_logged *run);
-/* with_worse: room for one more cell behind each row. */
+/* Adds the titles of a table of runs. with_worse: rows have one more cell at the end. */
 void itg_cli_runs_titles(itg_cli_table *table, bool with_worse);
 void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run);
 void itg_cli_runs_explain(void);
-/* The first of the runs of this model and hardware as 'runs best' orders them; NULL: none met its
- * goal. */
+/* Returns the first run of this model and hardware in the order of 'runs best'; NULL if none met
+ * its goal. */
 const itg_cli_logged *itg_cli_runs_find_best(const itg_cli_logged *runs, int64_t count,
                                              const unsigned char model_hash[32],
                                              const char *hardware_json);
-/* The best's weight bytes as a share of those of uniform 8; below zero: not known. */
+/* Returns the best's weight bytes as a share of those of uniform 8; below zero: not known. */
 double itg_cli_share_of_uniform(const itg_run_record *record);
 
-/* Of the run's best: what its goal minimizes; below zero: it improves quality. */
+/* Returns the cost of the run's best that its goal minimizes; below zero if the goal maximizes
+ * quality. */
 double itg_cli_run_cost(const itg_cli_logged *run);
 bool itg_cli_same_goal(const itg_cli_logged *a, const itg_cli_logged *b);
-/* As runs list says WORSE; never where `than` missed its goal. of_quality: else in what is
- * minimized. */
+/* Whether `runs list` marks the run as WORSE than `than`; false if `than` missed its goal. Sets
+ * *of_quality to whether it is worse in quality, else in the minimized cost. */
 bool itg_cli_is_worse(const itg_cli_logged *run, const itg_cli_logged *than, bool *of_quality);
 
 /* ---- actions: exit statuses ---- */
@@ -120,7 +124,7 @@ int itg_cli_runs_compare(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_compare_all(const itg_cli_args *args, itg_run_log *log); /* more than two */
 int itg_cli_runs_history(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_trial(const itg_cli_args *args); /* best RUN --trial N */
-/* The run number at this place of the words; a usage error is printed. */
+/* Reads the run number from the argument at `place`. Prints usage errors. */
 int itg_cli_run_number(const itg_cli_args *args, int place, int64_t *out);
 /* ---- trials by worker (runs_workers.c) ---- */
 typedef struct itg_cli_worker_share {
@@ -132,6 +136,6 @@ typedef struct itg_cli_by_worker {
     itg_cli_worker_share *shares; /* by name; the caller frees them */
     int32_t count;
 } itg_cli_by_worker;
-/* Of trials that other processes computed. False: no memory. */
+/* Counts the trials that other processes computed, by worker. Returns false without memory. */
 bool itg_cli_by_worker_of(const itg_trial *trials, int64_t count, itg_cli_by_worker *out);
 #endif

@@ -1,5 +1,5 @@
-/* intaglio runs best: the smallest network that meets its goal, for each model and hardware. One
- * that meets it on the hold-out as well goes before any other. */
+/* intaglio runs best: prints the smallest network that meets its goal, for each model and hardware.
+ * Networks that also meet it on the hold-out come first. */
 #include "cli/runs.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,15 +22,16 @@ static int by_place(const itg_cli_logged *a, const itg_cli_logged *b)
     return order ? order : strcmp(i->hardware_json, j->hardware_json);
 }
 
-/* Not known: an older version's options. */
+/* Whether the run fails its goal on the hold-out; false if an older version's options cannot be
+ * read. */
 static bool fails_on_holdout(const itg_cli_logged *run)
 {
     bool holds = false;
     return itg_cli_logged_held(run, &holds) && !holds;
 }
 
-/* By model and hardware; then what holds on the hold-out, the smallest, of one kind of quality the
- * better one, the earlier one. */
+/* Order: by model and hardware; then those that hold on the hold-out, the smallest, the better one
+ * if both have the same kind of quality, the earlier one. */
 static int by_place_and_size(const void *first, const void *second)
 {
     const itg_cli_logged *const *a = first, *const *b = second;
@@ -70,7 +71,7 @@ static int by_run(const void *first, const void *second)
     return itg_cli_by_number((double)(*a)->record->run, (double)(*b)->record->run);
 }
 
-/* The first of each model and hardware, in the order of runs; returns how many. */
+/* Chooses the first of each model and hardware, in the order of runs. Returns how many. */
 static int64_t choose_best(const itg_cli_args *args, const itg_cli_logged *runs, int64_t count,
                            const itg_cli_logged **out)
 {

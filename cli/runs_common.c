@@ -1,4 +1,4 @@
-/* Runs of the log, read and put into words. */
+/* Reads runs of the log and formats them as text and JSON. */
 #include "base/selection.h"
 #include "cli/runs.h"
 #include "cli/goal.h"
@@ -10,7 +10,7 @@
 
 /* ---- reading ---- */
 
-/* Options of another version may not be readable here; the run is shown all the same. */
+/* Reads the goal. Options of another version may not be readable; the run is shown without them. */
 static void read_goal(itg_cli_logged *run)
 {
     run->has_goal = itg_search_options_from_text(run->record->info.options_json, "options",
@@ -144,7 +144,7 @@ const char *itg_cli_when(const char *started, char *buffer, size_t size)
     return buffer;
 }
 
-/* A run of intaglio sensitivity, which has neither a goal nor a best. */
+/* Whether it is a run of intaglio sensitivity, which has neither a goal nor a best. */
 static bool is_survey(const itg_cli_logged *run)
 {
     return run->has_goal && strcmp(run->options.searcher, "sensitivity") == 0 &&

@@ -1,4 +1,5 @@
-/* intaglio runs compare: two runs side by side, and each edge on which their strategies differ. */
+/* intaglio runs compare: prints two runs side by side, and the edges where their strategies differ.
+ */
 #include "cli/goal.h"
 #include "cli/runs.h"
 #include <math.h>
@@ -53,7 +54,7 @@ static bool differs(const edge_pair *p)
     return !p->a || !p->b || p->a->bits != p->b->bits || by_text(p->a->method, p->b->method) != 0;
 }
 
-/* Sorted by their names; NULL: no memory. */
+/* Returns the edges sorted by name; NULL without memory. */
 static const itg_run_edge **sorted(const itg_run_edges *edges)
 {
     int32_t count = itg_run_edges_count(edges);
@@ -98,7 +99,7 @@ static itg_status match_edges(comparison *c, itg_error *err)
 
 /* ---- reading ---- */
 
-/* A hold-out set aside from the data is the same where the data and the seed are. */
+/* Whether both have the same hold-out. One split off the data is the same if data and seed are. */
 static bool is_same_holdout(const comparison *c)
 {
     const itg_run_info *a = &c->a.record->info, *b = &c->b.record->info;
@@ -142,10 +143,10 @@ typedef struct difference {
     bool beyond_chance;
 } difference;
 
-/* The log keeps totals and not which samples were right, so a test of pairs (McNemar's) is not
- * possible. But where both know how often they agree with the same float network on the same
- * samples, they can differ from each other no more often than from it in sum, and that bounds the
- * interval. Else: by whether the two intervals overlap. */
+/* Computes the difference in quality. The log keeps totals, not which samples were right, so a
+ * paired test (McNemar's) is not possible. If both agreements with the same float network on the
+ * same samples are known, the two differ on at most the sum of their disagreements, which bounds
+ * the interval. Otherwise tells whether the two intervals overlap. */
 static difference difference_of(const comparison *c)
 {
     const itg_score *a = &c->a.record->result[ITG_RESULT_BEST],

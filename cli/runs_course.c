@@ -1,10 +1,10 @@
-/* A run of the log with its trials, and how its best came about. */
+/* Reads a run of the log with its trials and finds the trials at which its best improved. */
 #include "cli/runs.h"
 #include <stdlib.h>
 
 /* ---- how the best came about ---- */
 
-/* Ties as the engine has them (docs/decisions.md), but for the bits that decide last. */
+/* Breaks ties as the engine does (docs/decisions.md), except by bits, which decide last. */
 
 static double cost_of(const itg_goal *goal, const itg_score *score)
 {
@@ -33,8 +33,8 @@ static bool is_better(const itg_goal *goal, const itg_score *a, const itg_score 
     return a->value[ITG_METRIC_DISTORTION] < b->value[ITG_METRIC_DISTORTION];
 }
 
-/* The float network on the search samples, as far as the floor needs it. False: it does, and the
- * log does not know it. */
+/* Fills *out with the float network's score on the search samples, if the floor needs it. Returns
+ * false if the floor needs it and the log does not have it. */
 static bool floats_of(const itg_cli_shown *s, itg_score *out)
 {
     const itg_run_record *r = s->run.record;

@@ -1,11 +1,12 @@
-/* intaglio runs front: the trials of a run that no other one beats in quality and costs. */
+/* intaglio runs front: prints the trials of a run that no other one beats in quality and costs. */
 #include "cli/goal.h"
 #include "cli/runs.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What is asked for, else what the run's goal minimizes, else weight bytes. */
+/* Chooses the costs: those of --pareto, else those that the run's goal minimizes, else weight
+ * bytes. */
 static void choose_costs(itg_cli_front *f)
 {
     const itg_cli_value *asked = &f->args->values[ITG_CLI_OPT_PARETO];
@@ -85,8 +86,8 @@ static int front_json(const itg_cli_front *f)
 
 /* ---- text ---- */
 
-/* What the front goes by: of classes what is expected, or a bound of it, and not what was counted.
- */
+/* Returns the quality by which the front is formed: for classes the expected one or a bound of it,
+ * not the counted one. */
 static const char *front_quality(const itg_cli_front *f, const itg_score *score, char text[64])
 {
     const itg_metric quality = itg_goal_quality_metric(&f->goal);

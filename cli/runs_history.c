@@ -1,5 +1,5 @@
-/* intaglio runs history: the trend of one model's runs, and runs compare of more than two: both are
- * one line a run, against an earlier one. */
+/* intaglio runs history (the trend of one model's runs) and runs compare with more than two runs.
+ * Both print one line a run, compared with an earlier run. */
 #include "cli/goal.h"
 #include "cli/runs.h"
 #include <math.h>
@@ -22,14 +22,14 @@ static bool has_best(const itg_cli_logged *run)
     return run->record->known[ITG_RESULT_BEST];
 }
 
-/* Another file under the same name is a step of the same trend. */
+/* Whether two runs are comparable. Another file of the same name belongs to the same trend. */
 static bool compare_with(const itg_cli_logged *a, const itg_cli_logged *b)
 {
     return has_best(a) && has_best(b) && itg_cli_same_goal(a, b) &&
            strcmp(a->record->info.hardware_name, b->record->info.hardware_name) == 0;
 }
 
-/* By what the goal optimizes. */
+/* Whether a is better than b in what the goal optimizes. */
 static bool is_better(const itg_cli_logged *a, const itg_cli_logged *b)
 {
     double x = itg_cli_run_cost(a), y = itg_cli_run_cost(b);
@@ -64,7 +64,7 @@ static void release(trend *t)
 
 /* ---- lines ---- */
 
-/* The goal's quality as reports have it; NaN: not known. */
+/* Returns the goal's quality that reports show; NaN: not known. */
 static double quality_of(const itg_cli_logged *run)
 {
     const itg_score *best = &run->record->result[ITG_RESULT_BEST];
@@ -160,7 +160,7 @@ static int print_trend(trend *t, const char *against)
 
 /* ---- runs history MODEL ---- */
 
-/* The latest run before it that compares with it. */
+/* Returns the latest earlier run that is comparable with it. */
 static const itg_cli_logged *previous(const trend *t, const itg_cli_logged *run)
 {
     for (int64_t i = t->count - 1; i >= 0; i--)
@@ -201,7 +201,7 @@ int itg_cli_runs_history(const itg_cli_args *args, itg_run_log *log)
 
 /* ---- runs compare A B C ... ---- */
 
-/* What makes figures of a run another thing than the first run's. */
+/* Warns of inputs that make a run's figures not comparable with the first run's. */
 static void warn(const itg_cli_logged *first, const itg_cli_logged *run)
 {
     const itg_run_info *a = &first->record->info, *b = &run->record->info;

@@ -1,5 +1,5 @@
-/* intaglio runs list: one line a run, and where a run is worse than an earlier one of the same
- * search. */
+/* intaglio runs list: prints one line a run and marks runs that are worse than an earlier run of
+ * the same search. */
 #include "cli/goal.h"
 #include "cli/runs.h"
 #include "cli/table.h"
@@ -9,11 +9,11 @@
 
 /* ---- regressions ---- */
 
-/* Costs are exact, but another seed finds another strategy: less than this is no regression. */
+/* A smaller increase of a cost is not a regression, because another seed finds another strategy. */
 #define COST_SLACK 0.01
 #define SQNR_SLACK 0.01 /* 1 dB: SQNR has no interval */
 
-/* How a run is worse than the earlier run `than`; than 0: it is not. */
+/* How a run is worse than the earlier run `than`; 0: it is not worse. */
 typedef struct regression {
     int64_t than;
     bool of_quality;
@@ -55,7 +55,7 @@ static int by_goal(const itg_cli_logged *a, const itg_cli_logged *b)
     return order;
 }
 
-/* Zero: figures of the two may be compared. */
+/* Order of searches. Returns 0 if the figures of the two may be compared. */
 static int by_search(const itg_cli_logged *a, const itg_cli_logged *b)
 {
     const itg_run_info *i = &a->record->info, *j = &b->record->info;
@@ -101,7 +101,7 @@ static regression compare(const itg_cli_logged *run, const reached *before)
     return (regression){0};
 }
 
-/* Only a run that met its goal sets a mark for later ones. */
+/* Updates what was reached by a run, if it met its goal. */
 static void reach(reached *so_far, const itg_cli_logged *run)
 {
     const itg_score *best = &run->record->result[ITG_RESULT_BEST];
@@ -135,7 +135,7 @@ bool itg_cli_is_worse(const itg_cli_logged *run, const itg_cli_logged *than, boo
     return worse.than != 0;
 }
 
-/* out[i] for runs[i]; false: no memory. */
+/* Sets out[i] for runs[i]. Returns false without memory. */
 static bool find_regressions(const itg_cli_logged *runs, int64_t count, regression *out)
 {
     const itg_cli_logged **sorted = malloc(sizeof *sorted * ((size_t)count + 1));

@@ -1,4 +1,4 @@
-/* intaglio runs show: everything the log knows of one run. */
+/* intaglio runs show: prints everything that the log has about one run. */
 #include "cli/goal.h"
 #include "cli/runs.h"
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 /* ---- JSON ---- */
 
-/* Of a trial that was stopped early only a bound of its quality is known: a share, or dB. */
+/* Writes the bound on the quality of a trial that was stopped early: a share, or dB. */
 static void json_stop(itg_json_writer *json, const itg_goal *goal, const itg_score *score)
 {
     double unit = itg_goal_counts_classes(goal) ? 1 : 100;
@@ -39,7 +39,7 @@ static void json_trial(itg_json_writer *json, const itg_goal *goal, const itg_tr
     itg_json_end(json, '}');
 }
 
-/* Of the trials that workers of other machines computed; nothing where there are none. */
+/* Writes the trials by worker, if other machines computed any. */
 static void json_workers(itg_json_writer *json, const itg_cli_shown *s)
 {
     itg_cli_by_worker list;

@@ -1,11 +1,10 @@
-/* intaglio runs best RUN --trial N: the strategy of any trial of a run. The inputs are opened as
- * for search --resume: what the log names, or files that are given instead and have the same
- * hashes. */
+/* intaglio runs best RUN --trial N: writes the strategy of any trial of a run. Inputs are opened as
+ * for search --resume: those that the log names, or given files with the same hashes. */
 #include "cli/cmd_search.h"
 #include "cli/runs.h"
 #include <stdio.h>
 
-/* The words as search --resume RUN would have them. */
+/* Returns the arguments as for search --resume RUN. */
 static itg_cli_args as_resume(const itg_cli_args *args, int64_t run)
 {
     itg_cli_args a = *args;

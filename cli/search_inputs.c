@@ -1,4 +1,4 @@
-/* What a search works on and what it is to find, from the words of its command line. */
+/* Derives the inputs and the goal of a search from its command line. */
 #include "cli/cmd_search.h"
 #include "cli/goal.h"
 #include "cli/commands.h"
@@ -22,7 +22,7 @@ static const struct member {
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
-/* The option that limits a cost; ITG_CLI_OPT_HELP: none does. */
+/* Returns the option that limits a cost; ITG_CLI_OPT_HELP if there is none. */
 static itg_cli_option limit_option(itg_metric metric)
 {
     static const itg_cli_option options[ITG_METRIC_COUNT] = {
@@ -38,8 +38,8 @@ static bool is_limited(const itg_cli_args *args, itg_metric metric)
     return option != ITG_CLI_OPT_HELP && args->given[option];
 }
 
-/* What a floor is of, and what is best within limits: the command's number, where there is one; of
- * a run that goes on, what its goal says. */
+/* Returns the metric of the floor and of the best within limits: the user's metric if there is one;
+ * for a resumed run the one of its goal; else that of --metric. */
 static itg_metric quality_of(const itg_cli_args *args, const itg_goal *goal)
 {
     if (*goal->user[0].info.name) return ITG_METRIC_USER1;
@@ -70,7 +70,7 @@ static void apply_goal(const itg_cli_args *args, itg_goal *goal)
                                      values[limit_option((itg_metric)i)].number, false);
 }
 
-/* all: also those that are not given, as they are by default. */
+/* Applies the given options. all: applies the defaults of all others, too. */
 static void apply(const itg_cli_args *args, bool all, itg_search_options *o)
 {
     const itg_cli_value *values = args->values;
@@ -102,8 +102,8 @@ bool itg_cli_search_has_goal(const itg_cli_args *args)
            args->given[ITG_CLI_OPT_MIN_SQNR];
 }
 
-/* Limits alone: the best quality within them. Else there is a floor, and a cost to minimize. The
- * floor is that of a classifier, until its model is open (itg_cli_search_settle). */
+/* With limits alone the goal is the best quality within them; else a floor and a cost to minimize.
+ * The floor is that of a classifier until the model is open (itg_cli_search_settle). */
 void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
 {
     bool limited = has_limit(args);
@@ -277,7 +277,7 @@ void itg_cli_search_files_of(const itg_cli_args *args, itg_cli_search_files *out
                                   .data_limit = values[ITG_CLI_OPT_LIMIT].integer};
 }
 
-/* Labels are known to the log by their hash, as data is. */
+/* Describes labels for the log. They are identified by hash, as data is. */
 static itg_run_data describe(const char *path, const itg_dataset *labels)
 {
     itg_run_data about = {.name = path};

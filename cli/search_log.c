@@ -1,4 +1,4 @@
-/* The run in the log: its beginning and its end. Trials go there as they come (cmd_search.c). */
+/* Writes the beginning and the end of a run to the log. cmd_search.c adds trials as they come. */
 #include "base/base.h"
 #include "cli/cmd_search.h"
 #include "cli/holder.h"
@@ -54,7 +54,7 @@ static itg_status begin_run(itg_cli_search_work *w, const char *db, itg_error *e
     return itg_cli_recorder_open(db, &info, &w->recorder, err);
 }
 
-/* A run that came to its own end has nothing to add: it is replayed, and the log stays as it is. */
+/* Whether the run ended by itself. Such a run is replayed, and the log stays unchanged. */
 static bool is_complete(const itg_run_record *record)
 {
     return record->ended && record->stop_reason &&
@@ -71,7 +71,7 @@ itg_status itg_cli_search_begin_log(itg_cli_search_work *w, itg_error *err)
     return itg_cli_recorder_resume(db, w->resumed->run, &w->recorder, err);
 }
 
-/* The best strategy's two files, as the log has them. */
+/* Fills in the best strategy's two files, in the form that the log keeps. */
 static itg_status take_strategy(itg_cli_search_work *w, itg_error *err)
 {
     itg_buffer text = {0}, codes = {0};

@@ -1,4 +1,4 @@
-/* What a search found, as JSON and as text. */
+/* Prints the results of a search as JSON and as text. */
 #include "base/selection.h"
 #include "cli/cmd_search.h"
 #include "cli/goal.h"
@@ -14,7 +14,7 @@ static bool is_float(const itg_score *score)
     return !itg_score_knows(score, ITG_METRIC_WEIGHT_BYTES);
 }
 
-/* The hago-greedy baseline on both sets of samples; false: not asked for, or it found nothing. */
+/* Whether the hago-greedy baseline was requested and found a result on both sets of samples. */
 static bool has_hago(const itg_search_result *r)
 {
     return itg_search_hago(r, true) && itg_search_hago(r, false);
@@ -26,7 +26,7 @@ int64_t itg_cli_search_run(const itg_cli_search_work *w)
     return w->resumed ? w->resumed->run : -1;
 }
 
-/* The best on the hold-out; where no time was left for it, its costs alone, on 0 samples. */
+/* Returns the best's score on the hold-out; only its costs, on 0 samples, if no time was left. */
 static itg_score best_holdout(const itg_search_result *r)
 {
     const itg_score *known = itg_search_best_holdout(r);
@@ -41,7 +41,7 @@ static itg_score best_holdout(const itg_search_result *r)
 
 /* ---- JSON ---- */
 
-/* What a float network takes: weights of 32 bits, as many as uniform 8 has. */
+/* Returns the costs of the float network: as many weights as uniform 8 has, at 32 bits. */
 static itg_score float_costs(const itg_score *uniform8)
 {
     itg_score score = itg_score_unknown();
@@ -215,7 +215,7 @@ static int print_table(const itg_search_result *r, const itg_goal *goal, const i
     return itg_cli_table_print(&table);
 }
 
-/* The share of 8 bits everywhere that is saved; false: not known. */
+/* Computes the share of a cost of 8 bits everywhere that is saved. Returns false if not known. */
 static bool saved_of(const itg_score *whole, const itg_score *part, itg_metric kind, double *out)
 {
     double before = whole->value[kind], after = part->value[kind];
@@ -224,7 +224,7 @@ static bool saved_of(const itg_score *whole, const itg_score *part, itg_metric k
     return true;
 }
 
-/* What the goal minimizes comes first. */
+/* Prints the savings, first the cost that the goal minimizes. */
 static void print_saved(const itg_cli_search_work *w, const itg_score *best)
 {
     static const itg_metric others[] = {ITG_METRIC_WEIGHT_BYTES, ITG_METRIC_BOPS,
@@ -279,7 +279,7 @@ static void print_selection(const itg_cli_search_work *w)
         itg_cli_print_line("", "%s", itg_cli_selection_wanted(&w->options, s, text, sizeof text));
 }
 
-/* What its trial promised. */
+/* Prints the expected top-1 of the best's trial and its bound. */
 static void print_expected(const itg_cli_search_work *w, const itg_trial *best)
 {
     const double *search = best->score.value;
@@ -343,7 +343,7 @@ static void print_head(const itg_cli_search_work *w)
     putchar('\n');
 }
 
-/* How far the searcher's model can be believed. */
+/* Prints how accurate the searcher's model is. */
 static void print_forecast(const itg_forecast *f)
 {
     char gap[64] = "";

@@ -1,5 +1,5 @@
-/* --resume: the run's record in the log stands for everything that is not given again. What is
- * given must be what the run had, but for how long it may go on and what it prints. */
+/* --resume: the run's record in the log supplies everything that is not given again. Given options
+ * must equal those of the run, except those for its length and its output. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
 #include "cli/holder.h"
@@ -18,14 +18,14 @@ static itg_status refuse(const itg_cli_search_work *w, itg_cli_option option, co
                     w->args->values[ITG_CLI_OPT_DB].text, logged);
 }
 
-/* "runs.db: run 3: its options": what errors call a document of the log. */
+/* Returns the name of a document of the log for errors: "runs.db: run 3: its options". */
 static const char *place_of(const itg_cli_search_work *w, const char *what, char *out, size_t size)
 {
     snprintf(out, size, "%.400s: run %" PRId64 ": its %s", w->resumed->log, w->resumed->run, what);
     return out;
 }
 
-/* A longer run than before is fine; one that is shorter than what is there already is not. */
+/* Refuses a number of trials that is smaller than the log already has. A larger one is allowed. */
 static itg_status check_trials(itg_cli_search_work *w, itg_error *err)
 {
     int64_t *trials = &w->options.trials;
@@ -109,7 +109,8 @@ static itg_status resume_preprocess(itg_cli_search_work *w, itg_error *err)
 
 /* ---- files ---- */
 
-/* The name to open: what is given, else the log's. What the run did without cannot be given. */
+/* Chooses the name to open: the given one, else that of the log. Refuses a file that the run did
+ * not use. */
 static itg_status pick(const itg_cli_search_work *w, itg_cli_option option,
                        const itg_run_data *logged, const char **out, itg_error *err)
 {
@@ -119,7 +120,7 @@ static itg_status pick(const itg_cli_search_work *w, itg_cli_option option,
     return ITG_OK;
 }
 
-/* The first check, of the command line, knows nothing of files that the log names. */
+/* Checks the files that the log names; the check of the command line does not know them. */
 static itg_status protect_inputs(const itg_cli_search_work *w, itg_error *err)
 {
     const itg_cli_search_files *f = &w->files;
@@ -196,7 +197,7 @@ static itg_status read_run(itg_cli_search_work *w, itg_error *err)
     itg_cli_holder self;
     itg_status status = itg_run_log_open_reader(values[ITG_CLI_OPT_DB].text, &log, err);
     if (status == ITG_OK) status = itg_run_log_read_run(log, run, &w->resumed, err);
-    /* Whoever writes it now would be found again before the search; but then the files are read. */
+    /* Checks for another writer before the files are read; the search checks again. */
     if (status == ITG_OK) status = itg_run_log_check_free(log, run, itg_cli_claim(&self), err);
     if (status == ITG_OK)
         status = itg_run_log_load_trials(log, run, &w->replay, &w->replay_count, err);
@@ -204,7 +205,7 @@ static itg_status read_run(itg_cli_search_work *w, itg_error *err)
     return status;
 }
 
-/* Another version may score the same point otherwise: a run is of one version from start to end. */
+/* Refuses a run of another version, which may score the same point differently. */
 static itg_status check_version(const itg_cli_search_work *w, itg_error *err)
 {
     const char *version = w->resumed->info.engine_version;

@@ -1,4 +1,4 @@
-/* A run of the log that had the same inputs: its trials need not be evaluated again. */
+/* Finds a run of the log with the same inputs, so that its trials are not evaluated again. */
 #include "cli/cmd_search.h"
 #include "cli/holder.h"
 #include "cli/runs.h"
@@ -10,7 +10,7 @@ static bool same_text(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
-/* All that trials depend on. */
+/* Whether all inputs that trials depend on are the same. */
 static bool same_inputs(const itg_run_info *a, const itg_run_info *b)
 {
     return memcmp(a->model_hash, b->model_hash, sizeof a->model_hash) == 0 && a->seed == b->seed &&
@@ -23,7 +23,7 @@ static bool same_inputs(const itg_run_info *a, const itg_run_info *b)
            itg_cli_same_data(&a->holdout_labels, &b->holdout_labels);
 }
 
-/* Of several such runs the one with the most trials; what another process writes is not touched. */
+/* Finds the run with the most trials among those. Leaves out runs that another process writes. */
 static itg_status find_run(itg_run_log *log, const itg_run_info *wanted, itg_run_record **out,
                            itg_error *err)
 {

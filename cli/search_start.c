@@ -1,4 +1,4 @@
-/* --start: where a search begins; --past: runs whose trials its searcher learns from first. */
+/* --start: the point where a search begins; --past: runs whose trials the searcher learns from. */
 #include "base/base.h"
 #include "cli/cmd_search.h"
 #include <ctype.h>
@@ -48,7 +48,7 @@ static itg_status start_of_record(itg_cli_search_work *w, const itg_run_record *
     return status;
 }
 
-/* RUN, or the model's best on this hardware. */
+/* Reads the start from run RUN, or from the model's best run on this hardware. */
 static itg_status start_of_log(itg_cli_search_work *w, const char *what, itg_search_start **out,
                                itg_error *err)
 {
@@ -117,7 +117,8 @@ static itg_status make_start(itg_cli_search_work *w, const char *what, itg_searc
                                     : start_of_file(w, what, out, err);
 }
 
-/* Of a run that goes on, the start of its options; what is given must be the same point. */
+/* Takes the start. For a resumed run it is that of its options; a given one must be the same point.
+ */
 static itg_status take_start(itg_cli_search_work *w, itg_error *err)
 {
     const char *what = w->args->values[ITG_CLI_OPT_START].text;
@@ -145,7 +146,7 @@ static itg_status take_start(itg_cli_search_work *w, itg_error *err)
 
 /* ---- earlier trials ---- */
 
-/* What trials must have in common to be points of one model; NULL: all of it. */
+/* Returns what differs, so that trials are not points of one model; NULL if nothing does. */
 static const char *difference(const itg_run_info *a, const itg_run_info *b)
 {
     if (memcmp(a->model_hash, b->model_hash, sizeof a->model_hash) != 0) return "another model";
@@ -168,8 +169,8 @@ typedef struct earlier {
     int64_t capacity;
 } earlier;
 
-/* Trials of later rounds have other codes of weights, and are left out. most: of the run; below
- * zero: all. */
+/* Adds at most `most` trials of a run; below zero: all. Leaves out trials of later rounds, which
+ * have other codes of weights. */
 static itg_status add_trials(earlier *e, int64_t run, int64_t most, itg_error *err)
 {
     itg_cli_past *past = &e->w->past;
@@ -223,7 +224,7 @@ static itg_status add_all(earlier *e, itg_error *err)
     return status;
 }
 
-/* "3,7", or with the numbers of trials "3:120,7:85". */
+/* Adds the runs of a list: "3,7", or with numbers of trials "3:120,7:85". */
 static itg_status add_listed(earlier *e, const char *list, itg_error *err)
 {
     itg_status status = ITG_OK;
@@ -245,7 +246,7 @@ static itg_status add_listed(earlier *e, const char *list, itg_error *err)
     return status;
 }
 
-/* A log that is not there yet has no runs. */
+/* Reads the runs of --past. A log that does not exist yet has none. */
 static itg_status read_past(itg_cli_search_work *w, const char *what, itg_error *err)
 {
     earlier e = {.w = w};
@@ -261,7 +262,7 @@ static itg_status read_past(itg_cli_search_work *w, const char *what, itg_error 
     w->past.given.name = e.name.text;
     w->past.given.trials = w->past.trials;
     if (status == ITG_OK && w->past.given.count > 0) w->options.past = &w->past.given;
-    /* What the log keeps of the options has their name. */
+    /* The options in the log name the runs, so their text is made again. */
     itg_free(w->options_json);
     itg_free(w->preprocess_json);
     itg_free(w->space_json);

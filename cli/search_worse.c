@@ -1,4 +1,4 @@
-/* --fail-if-worse: the best of a search against that of an earlier run of the log. */
+/* --fail-if-worse: compares the best of a search with that of an earlier run of the log. */
 #include "cli/cmd_search.h"
 #include "cli/goal.h"
 #include <stdio.h>

@@ -14,7 +14,7 @@ static itg_status no_memory(itg_error *err)
     return itg_fail(err, ITG_NO_MEMORY, "no memory for a file name");
 }
 
-/* a and b in one; malloc'd. */
+/* Returns a and b joined, malloc'd. */
 static char *join(const char *a, const char *b)
 {
     size_t bytes = strlen(a) + strlen(b) + 1;
@@ -51,7 +51,7 @@ char *itg_cli_staged(const itg_cli_staging *staging, const char *name)
     return join(staging->folder, name);
 }
 
-/* Takes the name of the folder out of a message. */
+/* Replaces the temporary folder in a message. */
 static void tell_places(const itg_cli_staging *staging, itg_error *err)
 {
     const char *name = staging->folder + strlen(staging->place);
@@ -77,7 +77,8 @@ void itg_cli_staging_close(itg_cli_staging *staging, itg_error *err)
 
 /* ---- moving ---- */
 
-/* A link stays one. The file keeps the mode of the one that it replaces. 0, or errno. */
+/* Moves a file. A link stays a link, and the file gets the mode of the one that it replaces.
+ * Returns 0 or an errno. */
 static int move(const char *from, const char *to)
 {
     struct stat about;

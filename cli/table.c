@@ -54,7 +54,7 @@ void itg_cli_table_texts(itg_cli_table *table, const char *first, ...)
     va_end(texts);
 }
 
-/* Columns of a terminal that the text takes: characters, not bytes. */
+/* Returns the width of text on a terminal, in characters, not bytes. */
 static int width_of(const char *text)
 {
     int width = 0;

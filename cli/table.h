@@ -1,4 +1,5 @@
-/* Text in aligned columns. Cells come from files: what a terminal would act on is replaced. */
+/* Prints text in aligned columns. Control characters are replaced, because cells come from files.
+ */
 #ifndef ITG_CLI_TABLE_H
 #define ITG_CLI_TABLE_H
 #include <stdbool.h>
@@ -16,12 +17,12 @@ typedef struct itg_cli_table {
 void itg_cli_table_init(itg_cli_table *table, const char *alignment);
 /* Adds a cell; cells fill the rows one after another. */
 void itg_cli_table_cell(itg_cli_table *table, const char *format, ...);
-/* A cell for each text up to NULL. */
+/* Adds a cell for each text up to NULL. */
 void itg_cli_table_texts(itg_cli_table *table, const char *first, ...);
-/* Prints it on stdout and frees it; an exit status. */
+/* Prints the table on stdout and frees it. Returns an exit status. */
 int itg_cli_table_print(itg_cli_table *table);
 void itg_cli_table_deinit(itg_cli_table *table);
 
-/* "12,345,678" into buffer of at least 32 bytes; returns it. */
+/* Writes "12,345,678" into a buffer of at least 32 bytes and returns it. */
 const char *itg_cli_count_text(long long value, char *buffer);
 #endif

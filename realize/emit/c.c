@@ -1,12 +1,12 @@
-/* A program as C source: the text of what c_layout.c laid out. */
+/* Writes a program as C source, in the layout of c_layout.c. */
 #include "realize/emit/emit.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- arguments ---- */
 
-/* `wanted`, or where that is taken wanted_N: N is `index` plus a multiple of `count`, so that no
- * number of equal names makes the search long. */
+/* Takes `wanted` or, if that is taken, wanted_N. N is `index` plus a multiple of `count`, so that
+ * the search is short for any number of equal names. */
 static void take_name(itg_emitter *e, itg_names *taken, const char *wanted, int32_t index,
                       int32_t count, char out[ITG_EMIT_NAME])
 {

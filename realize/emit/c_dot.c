@@ -1,4 +1,4 @@
-/* Sums of products of rows. */
+/* Writes sums of products of rows. */
 #include "realize/emit/c_mac.h"
 
 /* ---- helpers of the C source ---- */

@@ -1,4 +1,4 @@
-/* Operands of layers, and elementwise layers. */
+/* Writes operands of layers, and elementwise layers. */
 #include "kernels/requant.h"
 #include "realize/emit/c_helium.h"
 #include <string.h>
@@ -79,7 +79,7 @@ static bool fits32(int64_t lo, int64_t hi)
     return lo >= INT32_MIN && hi <= INT32_MAX;
 }
 
-/* "(int32_t)x[i] - 3" in a type that holds it. */
+/* Returns "(int32_t)x[i] - 3" in a type that holds the result. */
 static const char *centered_text(itg_emitter *e, const itg_emit_operand *x, const char *index,
                                  itg_dtype type)
 {
@@ -186,7 +186,7 @@ void itg_emit_clip(itg_emitter *e, const itg_emit_layer *l)
     itg_emit_close(e, braces, 4);
 }
 
-/* The entry of a code, as C text. */
+/* Returns the C text of a code's table entry. */
 static const char *entry_text(itg_emitter *e, const itg_emit_operand *x, const char *table,
                               const char *index)
 {
@@ -194,8 +194,9 @@ static const char *entry_text(itg_emitter *e, const itg_emit_operand *x, const c
                          x->lo < 0 ? "(" : "", itg_emit_number(e, x->lo), x->lo < 0 ? ")" : "");
 }
 
-/* A code between two entries, as C text: entries less the least one, so that what is shifted is not
- * negative. Opens no brace; declares `at` and, for each table, the two entries. */
+/* Returns the C text of the interpolation between two entries. The least entry is subtracted, so
+ * that no negative value is shifted. Declares `at` and two entries of each table; opens no brace.
+ */
 static const char *between_text(itg_emitter *e, const itg_emit_operand *x, const char *table,
                                 const char *index, int32_t shift, const int64_t *codes,
                                 int64_t count, int32_t indent)

@@ -1,5 +1,5 @@
-/* The header file: inputs and outputs of the network and helpers for its user; and the table of the
- * cost of each layer. */
+/* Writes the header file: inputs and outputs of the network, helpers for its user, and a table with
+ * the cost of each layer. */
 #include "realize/emit/emit.h"
 #include <math.h>
 #include <string.h>

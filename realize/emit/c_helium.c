@@ -137,7 +137,7 @@ void itg_emit_helium_needs(itg_emitter *e)
     if (itg_emit_needs(e, "helium")) itg_strbuf_add(&e->helpers, begin_text);
 }
 
-/* `helium_scale`, or `helium_scale_left` for sets that shift to the left. */
+/* Writes `helium_scale`, or `helium_scale_left` for sets that shift to the left. */
 static void need_scale(itg_emitter *e, const char *name)
 {
     const bool left = name[0] != '\0';
@@ -174,7 +174,8 @@ static bool sets_of(itg_emitter *e, itg_emit_helium_sums *h)
     return sets != NULL;
 }
 
-/* Bytes in and out, weights of at most 8 bits, sums modulo 2^32 that become codes of one output. */
+/* Whether the layer has the form: bytes in and out, weights of at most 8 bits, sums modulo 2^32,
+ * one output. */
 static bool has_form(const itg_emitter *e, const itg_emit_mac_view *t)
 {
     const itg_step *s = t->s;
@@ -194,7 +195,7 @@ static int64_t weight_at(const itg_emit_mac_view *t, const itg_pvalue *w, int64_
            w->q.zero_point;
 }
 
-/* The bias of a channel less zero times its weights, modulo 2^32. */
+/* Returns the bias of a channel minus zero times the sum of its weights, modulo 2^32. */
 static int64_t bias_of(const itg_emitter *e, const itg_emit_mac_view *t, int64_t c, int64_t zero)
 {
     const itg_pvalue *w = &e->p->values[t->s->inputs[1]];
@@ -204,7 +205,7 @@ static int64_t bias_of(const itg_emitter *e, const itg_emit_mac_view *t, int64_t
     return (int32_t)(uint32_t)sum;
 }
 
-/* Four shifts, -down or left, as the bytes of one word. */
+/* Returns four shifts, -down or left, as the bytes of one word. */
 static int64_t shift_word(const itg_emit_helium_sums *h, const int32_t *order)
 {
     uint32_t word = 0;
@@ -267,7 +268,7 @@ typedef struct pieces {
     int64_t quad;      /* filters of one vector: 4, or a narrower tile */
 } pieces;
 
-/* Positions that fit beside a tile of so many filters. */
+/* Returns how many positions fit beside a tile of `filters` filters. */
 static int64_t rows_beside(const itg_emit_helium_sums *h, int64_t filters, int64_t row)
 {
     const int64_t tile = filters > 0 ? filters * h->t->depth + LANES : 0;
@@ -290,7 +291,7 @@ static bool plan_of(const itg_emit_helium_sums *h, int64_t bits, pieces *out)
     return out->rows >= 1;
 }
 
-/* Rows, and how their sums begin: a call. */
+/* Writes the call that makes rows and the start values of their sums. */
 static void write_rows(itg_emitter *e, const itg_emit_helium_sums *h, const char *window,
                        const char *group)
 {
@@ -342,7 +343,7 @@ static void write_codes(itg_emitter *e, const itg_emit_helium_sums *h, const pie
                     c, depth, depth, h->left, terms, (int)plan->quad, WORDS, out);
 }
 
-/* Rows are those of x as they lie. */
+/* Whether the rows are those of x in memory, without gathering. */
 static bool is_matrix(const itg_emit_mac_view *t)
 {
     const itg_window *w = &t->v.w;
@@ -351,7 +352,7 @@ static bool is_matrix(const itg_emit_mac_view *t)
                         w->out_height == w->height && w->pad_top == 0);
 }
 
-/* The channels, `quad` of a group in each vector. */
+/* Returns the order of channels, with `quad` channels of a group in each vector. */
 static const int32_t *order_of(itg_emitter *e, const itg_emit_mac_view *t, int64_t quad,
                                int64_t *count)
 {

@@ -95,7 +95,7 @@ static const char positions_text[] =
     "}\n"
     "#endif\n\n";
 
-/* Each block of 16 channels: those of the four vectors, one after another. */
+/* Returns the order of channels: for each block of 16 those of the four vectors in turn. */
 static const int32_t *order_of(itg_emitter *e, int64_t channels, int64_t *count)
 {
     *count = (channels + LANES - 1) / LANES * LANES;
@@ -107,7 +107,7 @@ static const int32_t *order_of(itg_emitter *e, int64_t channels, int64_t *count)
     return order;
 }
 
-/* Two products of codes have a sum of 16 bits. */
+/* Whether the sum of two products of codes fits 16 bits. */
 static bool pairs_fit(const itg_emitter *e, const itg_emit_mac_view *t)
 {
     const itg_quantizer *w = &e->p->values[t->s->inputs[1]].q;
@@ -127,7 +127,7 @@ static void write_helpers(itg_emitter *e, const char *left, const char *tail)
     itg_emit_template(&e->helpers, positions_text, left, tail, NULL);
 }
 
-/* Weights as blocks of 16 channels: statements. */
+/* Writes statements for the weights as blocks of 16 channels. */
 static void write_weights(itg_emitter *e, const itg_emit_helium_sums *h)
 {
     const itg_emit_mac_view *t = h->t;

@@ -14,7 +14,7 @@ static const char scale_all_text[] =
     "}\n"
     "#endif\n\n";
 
-/* What the constants of a rescaling addition are in this form. */
+/* Constants of a rescaling addition in this form. */
 typedef struct addition {
     itg_emit_doubling operand[2], sum;
 } addition;
@@ -66,7 +66,7 @@ static const char *scaled(itg_emitter *e, const char *v, const itg_emit_doubling
                          (int)by->down);
 }
 
-/* Four elements of an operand in the sum's scale: statements. */
+/* Writes statements that bring four elements of an operand to the sum's scale. */
 static void write_operand(itg_emitter *e, const itg_step *s, const itg_emit_operand *x, char name,
                           bool whole, const itg_emit_doubling *by)
 {

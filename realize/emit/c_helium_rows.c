@@ -1,5 +1,5 @@
-/* Helium: rows of bytes that sums are made of. Codes are unsigned there: signed ones have their
- * highest bit changed, which adds 128. */
+/* Helium: makes the rows of bytes whose products are summed. Codes in rows are unsigned; the
+ * highest bit of signed codes is flipped, which adds 128. */
 #include "realize/emit/c_helium.h"
 
 static const char copy_text[] =

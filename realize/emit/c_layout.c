@@ -1,6 +1,6 @@
-/* Lays out a program's C source before its text is written: whether C can hold it, arguments,
- * layers, scratch and memory places. The size of the arena is the RAM figure of the search
- * (plan.c). */
+/* Lays out a program's C source before its text is written: checks that C can express it, and
+ * determines arguments, layers, scratch and places in memory. The size of the arena is the RAM
+ * figure of the search (plan.c). */
 #include "realize/emit/emit.h"
 #include "realize/memory.h"
 #include <string.h>
@@ -44,7 +44,7 @@ static void check_step(itg_emitter *e, const itg_step *s)
                    "strategy quantize the output (--output-bits)");
 }
 
-/* Positions are computed in 32 bits. */
+/* Whether positions of the window fit 32 bits. */
 static bool window_fits(const itg_program *p, const itg_step *s)
 {
     bool pool = s->kind == ITG_STEP_MEAN || s->kind == ITG_STEP_MAX;
@@ -75,7 +75,7 @@ static void check_program(itg_emitter *e)
 
 /* ---- arguments ---- */
 
-/* An argument is what a quantizer makes of an input, or an input of integers itself. */
+/* Adds an input argument: the codes of a quantized input, or an input of integers. */
 static void add_input(itg_emitter *e, int32_t value, int32_t input)
 {
     for (int32_t i = 0; i < e->input_count; i++)
@@ -127,7 +127,8 @@ itg_dtype itg_emit_mean_type(const itg_program *p, const itg_step *s)
     return size < (INT32_MAX >> 2) / itg_mean_max_count(p, s) ? ITG_S32 : ITG_S64;
 }
 
-/* Constants among the first `count` operands are unpacked whole, the table of a Gather by rows. */
+/* Returns the scratch for constants among the first `count` operands. They are unpacked whole, the
+ * table of a Gather row by row. */
 static size_t constants(const itg_emitter *e, const itg_emit_layer *l, int32_t count, bool centered)
 {
     size_t bytes = 0;

@@ -31,7 +31,7 @@ static const char depthwise_text[] =
     "        }\n"
     "}\n\n";
 
-/* Sums stay in registers, and a loop over taps has four channels of each. */
+/* Keeps sums in registers. The loop over taps computes four channels of each tap. */
 static const char depthwise_four_text[] =
     "#ifdef PAIRS\n"
     "/* Four channels from `in` on at `rows` times `columns` taps; steps from a tap to the next, "
@@ -169,7 +169,7 @@ typedef struct room {
     int64_t count;
 } room;
 
-/* What the layer needs beside its operands; returns how many. */
+/* Lists the scratch that the layer needs besides its operands. Returns the number of entries. */
 static int rooms_of(const itg_emit_mac_view *t, room out[4])
 {
     int n = 0;
@@ -226,7 +226,7 @@ void itg_emit_mac_fit(itg_emitter *e, itg_emit_layer *l, uint64_t most)
     l->scratch_bytes = others + itg_emit_view_scratch(&t);
 }
 
-/* Elements in front of the first that a position reads, or, of a matrix, a row. */
+/* Returns the index of the first element that a position, or a row of a matrix, reads. */
 static int64_t first_read(const itg_emit_mac_view *t, int64_t position)
 {
     if (!t->conv) return position * t->depth;
@@ -236,8 +236,8 @@ static int64_t first_read(const itg_emit_mac_view *t, int64_t position)
     return ((top > 0 ? top : 0) * w->width + (left > 0 ? left : 0)) * w->channels;
 }
 
-/* Bytes that y must begin before x: written up to a position, and read from it on. A depthwise
- * position may be read until it is written. */
+/* Returns the bytes by which y must begin before x, so that what is written up to a position does
+ * not reach what is read from it on. A depthwise position may be read until it is written. */
 static int64_t bytes_behind(const itg_emit_mac_view *t, int64_t x_size, int64_t y_size)
 {
     const int64_t written = itg_emit_is_depthwise(t) ? 1 : 0;
@@ -276,7 +276,7 @@ static void declare(itg_emitter *e, const itg_emit_mac_view *t)
 
 /* ---- text ---- */
 
-/* The finished sum of channel c: acc[...] and the bias. */
+/* Returns the text of the finished sum of channel c: acc[...] plus the bias. */
 static const char *sum_text(itg_emitter *e, const itg_emit_mac_view *t, const char *acc)
 {
     const char *bias = t->saturates || t->split ? "0" : itg_emit_bias(e, t, "c");
@@ -288,14 +288,14 @@ static const char *sum_text(itg_emitter *e, const itg_emit_mac_view *t, const ch
     return t->saturates || t->split ? v : itg_emit_fit(e, t->s, t->sum, v);
 }
 
-/* Channel c's code of an output from the text of its sum. */
+/* Returns the text of channel c's code of an output, from the text of its sum. */
 static const char *code_text(itg_emitter *e, const itg_emit_mac_view *t, int32_t output,
                              const char *sum)
 {
     return itg_emit_requantize(e, t->s, output, 0, t->channels, t->sum, "c", sum, NULL);
 }
 
-/* Whether sums of a row become codes where they are, by one call. */
+/* Whether one call turns the sums of a row into codes in place. */
 static bool has_rows(const itg_emit_mac_view *t)
 {
     bool narrow = t->s->acc.bits > 0 && !itg_step_fits(t->s) && t->s->acc.bits < 32;
@@ -303,8 +303,8 @@ static bool has_rows(const itg_emit_mac_view *t)
            !t->split && !narrow;
 }
 
-/* From acc to every output, `at` being the index of the first code and each further one a step of
- * all channels away. */
+/* Writes the codes of acc to every output. `at` is the index of the first code; consecutive codes
+ * are one step of all channels apart. */
 static void write_outputs(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                           const char *acc, const char *at, const char *offset)
 {
@@ -352,7 +352,7 @@ static void open_positions(itg_emitter *e, const itg_emit_mac_view *t, int32_t i
                         (int)indent, "", patches, block, inner, "", patches, block, patches, block);
 }
 
-/* A tile of filters from k on against a block of patches: sums, then codes. */
+/* Writes the sums, then the codes, of a tile of filters from k on with a block of patches. */
 static void write_tile(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *end,
                        const char *b, const char *out)
 {
@@ -377,7 +377,7 @@ static void write_tile(itg_emitter *e, const itg_emit_mac_view *t, int32_t inden
     if (tile) ITG_EMIT_FORMAT(e, "%*s}\n", (int)indent, "");
 }
 
-/* One group: held filters, blocks of patches, tiles of filters. */
+/* Writes the loops of one group: held filters, blocks of patches, tiles of filters. */
 static void write_block(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                         const char *window, const char *in, const char *b, const char *out)
 {

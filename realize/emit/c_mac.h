@@ -1,4 +1,4 @@
-/* Private to c_mac.c, c_rows.c and c_dot.c: a multiply-accumulate layer and its types in C. */
+/* A multiply-accumulate layer and its types in C. Private to realize/emit. */
 #ifndef ITG_EMIT_MAC_H
 #define ITG_EMIT_MAC_H
 #include "realize/emit/emit.h"

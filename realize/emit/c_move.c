@@ -1,4 +1,4 @@
-/* Data movement: loops over the output with the strides of the input. */
+/* Writes data movement as loops over the output with the strides of the input. */
 #include "realize/emit/emit.h"
 #include <string.h>
 
@@ -95,7 +95,8 @@ static void move_expand(itg_emitter *e, const itg_emit_layer *l)
     write_copy(e, &c);
 }
 
-/* Concat: every input into its place; Split: every output from its. */
+/* Writes Concat, which copies inputs to their places, or Split, which copies outputs from theirs.
+ */
 static void move_parts(itg_emitter *e, const itg_emit_layer *l, bool concat)
 {
     const int64_t axis = l->step->attrs.axis;
@@ -147,7 +148,7 @@ static void pad_constant(itg_emitter *e, const itg_emit_layer *l, const itg_emit
     if (!empty) write_copy(e, &c);
 }
 
-/* The element that output i shows, in elements of what remains of the axis. */
+/* Returns the source of an output element, as an index into the kept part of the axis. */
 static int64_t mirrored(int64_t at, int64_t kept, bool edge)
 {
     if (at >= 0 && at < kept) return at;
@@ -156,7 +157,7 @@ static int64_t mirrored(int64_t at, int64_t kept, bool edge)
     return i < kept ? i : period - i;
 }
 
-/* Reflected and repeated edges: a table of sources for each axis that is padded. */
+/* Writes padding by reflected or repeated edges, with a table of sources for each padded axis. */
 static void pad_mirrored(itg_emitter *e, const itg_emit_layer *l, const itg_emit_operand *x)
 {
     const itg_attrs *a = &l->step->attrs;
@@ -206,7 +207,7 @@ static const char row_text[] =
     "    return index < 0 ? 0 : index >= rows ? rows - 1 : (int32_t)index;\n"
     "}\n\n";
 
-/* The rows of constant indices as C text, each times step. */
+/* Returns the array of the rows of constant indices, each times step. */
 static const char *constant_rows(itg_emitter *e, const itg_step *s, const itg_pvalue *indices,
                                  int64_t size, int64_t step)
 {
@@ -222,7 +223,7 @@ static const char *constant_rows(itg_emitter *e, const itg_step *s, const itg_pv
     return itg_emit_channel(e, "index", from, indices->elements, "g");
 }
 
-/* Where the row of index g begins, as C text. */
+/* Returns the C text of where the row of index g begins. */
 static const char *row_start(itg_emitter *e, const itg_emit_layer *l, int64_t size, int64_t step)
 {
     const itg_pvalue *indices = &e->p->values[l->step->inputs[1]];
@@ -234,7 +235,7 @@ static const char *row_start(itg_emitter *e, const itg_emit_layer *l, int64_t si
                          itg_emit_number(e, size), itg_emit_number(e, step));
 }
 
-/* y[.., g, ..] = x[.., row, ..] for one g. */
+/* Writes y[.., g, ..] = x[.., row, ..] for one g. */
 static void gather_row(itg_emitter *e, const itg_emit_layer *l, int64_t count, int64_t run)
 {
     const itg_emit_operand x = itg_emit_read(e, l, 0, false);
@@ -257,7 +258,7 @@ static void gather_row(itg_emitter *e, const itg_emit_layer *l, int64_t count, i
     write_copy(e, &c);
 }
 
-/* The same from a table at its bit width: a row is unpacked at a time. */
+/* The same from a packed table, of which one row is unpacked at a time. */
 static void gather_packed(itg_emitter *e, const itg_emit_layer *l, int64_t count, int64_t run)
 {
     const int32_t table = l->step->inputs[0];

@@ -1,4 +1,4 @@
-/* Layers of Softmax and LayerNormalization: rows of codes, one after another. */
+/* Writes layers of Softmax and LayerNormalization, which process rows of codes in turn. */
 #include "realize/emit/emit.h"
 
 static bool fits32(int64_t lo, int64_t hi)
@@ -6,7 +6,7 @@ static bool fits32(int64_t lo, int64_t hi)
     return lo >= INT32_MIN && hi <= INT32_MAX;
 }
 
-/* The numbers of a constant of the program; NULL: the emitter has failed. */
+/* Returns the numbers of a constant of the program; NULL if the emitter has failed. */
 static int64_t *numbers(itg_emitter *e, const itg_pvalue *v)
 {
     int64_t *values = itg_emit_alloc(e, (size_t)v->elements, sizeof *values);
@@ -15,7 +15,7 @@ static int64_t *numbers(itg_emitter *e, const itg_pvalue *v)
     return values;
 }
 
-/* A constant of the program as an array of the C source; its name. */
+/* Writes a constant of the program as an array and returns its name. */
 static const char *table(itg_emitter *e, const itg_emit_layer *l, int32_t slot, const char *what)
 {
     const itg_pvalue *v = &e->p->values[l->step->inputs[slot]];
@@ -25,7 +25,7 @@ static const char *table(itg_emitter *e, const itg_emit_layer *l, int32_t slot, 
     return name;
 }
 
-/* The native result `text` of element `index` becomes codes. */
+/* Writes the conversion of the native result `text` of element `index` to codes. */
 static void put(itg_emitter *e, const itg_emit_layer *l, int32_t indent, const char *text,
                 const char *index)
 {
@@ -37,7 +37,7 @@ static void put(itg_emitter *e, const itg_emit_layer *l, int32_t indent, const c
 
 /* ---- Softmax ---- */
 
-/* "2^bits * exp(-scale * d)": where there are at most 256 codes the coarse factor is 1. */
+/* Returns the text of 2^bits * exp(-scale * d). With at most 256 codes the coarse factor is 1. */
 static const char *exponential(itg_emitter *e, const itg_emit_layer *l)
 {
     const itg_step *s = l->step;
@@ -47,8 +47,8 @@ static const char *exponential(itg_emitter *e, const itg_emit_layer *l)
                          table(e, l, 2, "coarse"), (int)s->fraction - 1, (int)s->fraction);
 }
 
-/* Opens the loop over rows up to the sum of their powers; `power` of the difference d, `term` of
- * the sum, in C of type `sum`. */
+/* Opens the loops over rows and writes the sum of each row. `term` is the text of a term of the sum
+ * for the difference d, `sum` the C type of the sum. Returns the text of the stride in a row. */
 static const char *open_rows(itg_emitter *e, const itg_emit_layer *l, const char *sum,
                              const char *term)
 {
@@ -79,7 +79,8 @@ static const char *open_rows(itg_emitter *e, const itg_emit_layer *l, const char
     return inner;
 }
 
-/* The second loop over a row: the native result `text` of its difference d. */
+/* Writes the second loop over a row; `power` and `text` (the native result) use the difference d.
+ */
 static void put_row(itg_emitter *e, const itg_emit_layer *l, const char *inner, const char *power,
                     const char *text)
 {
@@ -155,7 +156,7 @@ static void need_root(itg_emitter *e)
                                     "}\n\n");
 }
 
-/* A parameter of element k of a row. */
+/* Returns the text of a parameter of element k of a row. */
 static const char *parameter(itg_emitter *e, const itg_emit_layer *l, int32_t slot,
                              const char *what)
 {

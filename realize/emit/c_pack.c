@@ -154,7 +154,7 @@ static void write_bytes(itg_strbuf *out, const char *name, const unsigned char *
     itg_strbuf_add(out, "};\n");
 }
 
-/* By the order of use, which the artefact keeps. */
+/* Returns the number of a constant, by the order of use, which the artefact keeps. */
 static int32_t number_of(itg_emitter *e, int32_t value)
 {
     const char *key = itg_emit_text(e, "%d", (int)value);
@@ -182,7 +182,7 @@ const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order,
     return name;
 }
 
-/* Some constant has codes of `least` to `most` bits. */
+/* Whether some constant has codes of `least` to `most` bits. */
 static bool has_bits(const itg_program *p, int32_t least, int32_t most)
 {
     for (int32_t i = 0; i < p->value_count; i++) {
@@ -192,7 +192,7 @@ static bool has_bits(const itg_program *p, int32_t least, int32_t most)
     return false;
 }
 
-/* Some constant's codes are not a multiple of eight. */
+/* Whether some constant's number of codes is not a multiple of eight. */
 static bool has_rests(const itg_program *p)
 {
     for (int32_t i = 0; i < p->value_count; i++)
@@ -201,7 +201,7 @@ static bool has_rests(const itg_program *p)
     return false;
 }
 
-/* What precedes the rows: the codes that no row has, low bytes of wide codes, codes of 8 bits. */
+/* Adds the steps before the rows: codes outside the rows, low bytes of wide codes, 8-bit codes. */
 static void add_first_steps(itg_emitter *e, itg_dtype type, bool wide, itg_strbuf *out)
 {
     const char *up = type == ITG_S64 ? "uint64_t" : "uint16_t";

@@ -9,8 +9,8 @@
 
 /* ---- sharing ---- */
 
-/* Element by element, each code read before one of the same place is written: the result may lie
- * where an operand of its size lay. */
+/* Whether the layer may work in place: it reads each element before it writes the same one, so the
+ * result may take the place of an operand of its size. */
 static bool works_in_place(const itg_emitter *e, const itg_emit_layer *l)
 {
     const itg_step *s = l->step;
@@ -30,8 +30,8 @@ static bool works_in_place(const itg_emitter *e, const itg_emit_layer *l)
     return true;
 }
 
-/* How the output may lie over the inputs. Types of other sizes share no bytes within a layer, but
- * with bytes, which C lets lie over anything. */
+/* Returns how the output may overlap the inputs. Types of different sizes share no bytes within a
+ * layer unless one of them is a byte type, which C allows to overlap any type. */
 static itg_sharing sharing_of(itg_emitter *e, const itg_emit_layer *l, uint64_t *shift)
 {
     int64_t bytes;
@@ -63,8 +63,8 @@ static void describe_layer(itg_emitter *e, int32_t i, itg_flow_step *out)
     out->sharing = sharing_of(e, l, &out->shift);
 }
 
-/* Tensor i is buffer i; behind them one a layer for scratch. Views are not tensors: their root
- * is. */
+/* Describes the flow. Tensor i is buffer i; one scratch tensor for each layer follows. A view is
+ * not a tensor, but its root is. */
 static void describe(itg_emitter *e, itg_flow *flow)
 {
     bool *used = itg_emit_alloc(e, (size_t)e->buffer_count + 1, sizeof *used);
@@ -84,8 +84,8 @@ static void describe(itg_emitter *e, itg_flow *flow)
     }
 }
 
-/* Lives and homes, as if no layer had scratch; live[i]: bytes that layer i finds taken. Returns the
- * most. */
+/* Computes lifetimes and homes without any scratch, and live[i], the bytes in use while layer i
+ * runs. Returns the largest. */
 static uint64_t count_live(itg_emitter *e, itg_flow *flow, uint64_t *live)
 {
     uint64_t most = 0;
@@ -97,7 +97,7 @@ static uint64_t count_live(itg_emitter *e, itg_flow *flow, uint64_t *live)
     return most;
 }
 
-/* Bytes that both take less if output 0 begins `shift` bytes before input 0. */
+/* Returns the bytes saved if output 0 begins `shift` bytes before input 0. */
 static uint64_t saved_behind(const itg_flow *flow, const itg_flow_step *s)
 {
     const uint64_t x = flow->tensors[s->inputs[0]].bytes, y = flow->tensors[s->outputs[0]].bytes;
@@ -105,8 +105,8 @@ static uint64_t saved_behind(const itg_flow *flow, const itg_flow_step *s)
     return x + y > both ? x + y - both : 0;
 }
 
-/* Outputs may lie over inputs where a layer would exceed the peak with its scratch, and not be as
- * quick with less. Returns whether any layer exceeds it. */
+/* Lets an output overlap its input if the layer's scratch would exceed the peak and less scratch
+ * would be slower. Returns whether any layer exceeds the peak. */
 static bool let_overlap(itg_emitter *e, itg_flow *flow, const uint64_t *live, uint64_t peak)
 {
     bool any = false;
@@ -122,8 +122,8 @@ static bool let_overlap(itg_emitter *e, itg_flow *flow, const uint64_t *live, ui
     return any;
 }
 
-/* Outputs lie over inputs only where the arena would exceed the activations' peak otherwise, and
- * layers take less scratch only where it still would. */
+/* Chooses overlaps and scratch. Outputs overlap inputs only if the arena would otherwise exceed the
+ * activations' peak, and layers take less scratch only if it still would. */
 static void choose(itg_emitter *e, itg_flow *flow, uint64_t *live)
 {
     const uint64_t peak = count_live(e, flow, live);
@@ -202,7 +202,7 @@ static void go_on(alive *a, const itg_flow *flow, int32_t layer)
     a->count = count;
 }
 
-/* The largest run of bytes that none of them takes. */
+/* Returns the largest run of bytes that no live tensor takes. */
 static gap largest_gap(const alive *a, const itg_flow *flow)
 {
     gap best = {0, 0};
@@ -216,8 +216,8 @@ static gap largest_gap(const alive *a, const itg_flow *flow)
     return best;
 }
 
-/* Scratch grows into what lies idle while its layer runs, where that saves instructions. Nothing
- * else moves, and the arena does not grow. */
+/* Enlarges scratch into bytes that are idle while its layer runs, if that saves instructions.
+ * Nothing else moves, and the arena does not grow. */
 static void spend_idle(itg_emitter *e, itg_flow *flow)
 {
     alive a = {0};

@@ -1,8 +1,8 @@
-/* Layers and buffers: the layout of each value and conversions between layouts. */
+/* Makes layers and buffers: chooses the layout of each value and converts between layouts. */
 #include "realize/emit/emit.h"
 #include <string.h>
 
-/* Both layouts are the same: nothing is between the channels, or there is one channel. */
+/* Whether both layouts are the same: one element per channel, or one channel. */
 static bool coincide(const itg_shape *s)
 {
     return s->rank < 3 || s->dims[1] == 1 || itg_dims_product(s, 2, s->rank) == 1;
@@ -50,7 +50,8 @@ static itg_emit_layer *add_layer(itg_emitter *e, const itg_step *s, int32_t inpu
     return l;
 }
 
-/* The buffer that holds a value in a layout; a copy is made where it lies in the other one. */
+/* Returns the buffer that holds a value in a layout. Adds a copy if only the other layout exists.
+ */
 static int32_t in_layout(itg_emitter *e, int32_t value, bool last)
 {
     int32_t own = e->buffer_of[value];
@@ -71,7 +72,7 @@ static bool is_window(const itg_step *s)
     return s->kind == ITG_STEP_CONV || (pool && itg_op_is(s->op, ITG_IS_POOL));
 }
 
-/* Steps that take their first operand's layout over: element by element, or moving along axes. */
+/* Whether a step takes the layout of its first operand: elementwise, or movement along axes. */
 static bool follows(const itg_step *s)
 {
     return s->kind == ITG_STEP_BINARY || s->kind == ITG_STEP_CLIP || s->kind == ITG_STEP_LUT ||
@@ -92,7 +93,7 @@ static bool followed_layout(const itg_emitter *e, const itg_step *s)
 
 /* ---- steps ---- */
 
-/* A reshape is another name for the same memory. */
+/* Adds a reshape, which is another name for the same memory. */
 static void add_view(itg_emitter *e, const itg_step *s)
 {
     int32_t from = in_layout(e, s->inputs[0], false);
@@ -137,8 +138,8 @@ static void add_steps(itg_emitter *e)
     }
 }
 
-/* Outputs are row-major and the caller's. A value that is an argument already (an input, or an
- * output twice) or a constant is copied. */
+/* Adds the outputs, which are row-major and belong to the caller. A constant, or a value that is
+ * already an argument (an input, or a repeated output), is copied. */
 static void add_outputs(itg_emitter *e)
 {
     for (int32_t i = 0; i < e->output_count && !e->failed; i++) {

@@ -1,4 +1,4 @@
-/* Sums, means and maxima over windows and over axes. */
+/* Writes sums, means and maxima over windows and over axes. */
 #include "kernels/requant.h"
 #include "realize/emit/emit.h"
 #include <string.h>
@@ -145,7 +145,7 @@ static mean mean_of(itg_emitter *e, const itg_emit_layer *l)
     return t;
 }
 
-/* The outputs of one sum; `count` is text. */
+/* Writes the outputs of one sum; `count` is text. */
 static void write_mean(itg_emitter *e, const mean *t, int32_t indent, const char *acc,
                        const char *count, const char *at)
 {
@@ -178,7 +178,7 @@ static void write_mean(itg_emitter *e, const mean *t, int32_t indent, const char
                                             itg_emit_text(e, "%s - 1", count), sum, NULL));
 }
 
-/* Does it matter by what a window's sum is divided? */
+/* Whether windows have different divisors and the conversion to codes depends on the divisor. */
 static bool count_varies(const itg_step *s, const itg_window *w, int64_t most)
 {
     bool differ = s->form == ITG_FORM_KEEP;

@@ -41,7 +41,7 @@ static bool set_rounding(form *f, int part, itg_rounding rounding)
     return f->rounding[part] == (int)rounding;
 }
 
-/* One channel's stages; false: they have no place in the form. */
+/* Places one channel's stages in the form. Returns false if they do not fit. */
 static bool place_stages(form *f, int64_t i, const itg_requant *r)
 {
     int32_t main = -1;
@@ -86,7 +86,8 @@ static bool round_fits(int64_t *v, int64_t shift)
     return true;
 }
 
-/* The largest magnitude behind the multiplication's shift into *middle. */
+/* Whether 64 bits suffice for a channel. Raises *middle to its magnitude after the shift that
+ * follows the multiplication. */
 static bool channel_fits(const form *f, int64_t i, int64_t magnitude, int64_t *middle)
 {
     int64_t v = magnitude, m = f->part[MULTIPLIER][i];
@@ -98,7 +99,8 @@ static bool channel_fits(const form *f, int64_t i, int64_t magnitude, int64_t *m
     return round_fits(&v, f->part[POST][i]) && v < ((int64_t)1 << 62);
 }
 
-/* The least magnitude beyond which, on either side, the clamp gives its end; INT64_MAX: none. */
+/* Returns the least magnitude beyond which, on either side, the clamp gives its bound; INT64_MAX if
+ * there is none. */
 static int64_t told_apart(const itg_requant *r, int64_t zero, int64_t lo, int64_t hi)
 {
     int64_t known = INT64_MAX;
@@ -179,14 +181,14 @@ static int64_t most_of(const int64_t *values, int64_t count)
     return most;
 }
 
-/* 32 bits hold what a rounding shift of such numbers computes. */
+/* Whether 32 bits suffice for a rounding shift of numbers up to this magnitude. */
 static bool fits_narrow(int64_t magnitude, int64_t shift)
 {
     return shift <= 30 &&
            magnitude < ((int64_t)1 << 31) - ((int64_t)1 << (shift > 0 ? shift - 1 : 0)) - 1;
 }
 
-/* The function's number, by what it is made of. */
+/* Returns the number of the function with this signature. */
 static int32_t core_number(itg_emitter *e, const char *signature, bool *is_new)
 {
     int32_t known = itg_names_find(&e->cores, signature);
@@ -223,7 +225,7 @@ static void add_arguments(const core *c, const char *shown[PARTS], itg_strbuf *t
     itg_strbuf_add(text, ")\n{\n");
 }
 
-/* From v to the code before its clamp, which is called `end`. */
+/* Adds the stages from v to the code before its clamp, which is called `end`. */
 static void add_stages(itg_emitter *e, const form *f, const core *c, const char *const *shown,
                        const char *indent, itg_strbuf *text)
 {
@@ -304,7 +306,7 @@ static bool refuse(itg_emitter *e, const itg_step *s, const char *why)
     return false;
 }
 
-/* Every channel's stages in the form, and whether 64 bits hold what they compute. */
+/* Puts every channel's stages into the form. Returns whether 64 bits suffice. */
 static bool derive(itg_emitter *e, const itg_emit_sets *t, form *f, core *c, int64_t *limit,
                    int64_t *middle)
 {

@@ -1,5 +1,5 @@
-/* The self-test: samples of codes, the executor's digest of their results, and a program that
- * compares. */
+/* Writes the self-test: samples of codes, the executor's digest of their results, and a program
+ * that compares them. */
 #include "realize/emit/emit.h"
 #include "kernels/requant.h"
 #include "realize/batch.h"
@@ -93,7 +93,8 @@ static const char sha_text[] =
 
 /* ---- samples ---- */
 
-/* Random codes of an input are any of its quantizer, indices those that every Gather has. */
+/* Computes the range of an input's random codes: all of its quantizer, or the indices that are
+ * valid for every Gather. */
 static void random_range(const itg_program *p, int32_t value, int64_t *lo, int64_t *hi)
 {
     const itg_quantizer *q = &p->values[value].q;
@@ -107,8 +108,7 @@ static void random_range(const itg_program *p, int32_t value, int64_t *lo, int64
     }
 }
 
-/* Codes of one input: from floats by the program's own quantizer, indices as they are, or random.
- */
+/* Makes the codes of one input: floats quantized by the program, indices unchanged, or random. */
 static void make_codes(const itg_program *p, int32_t value, const void *given, itg_rng *rng,
                        void *codes)
 {
@@ -127,8 +127,8 @@ static void make_codes(const itg_program *p, int32_t value, const void *given, i
     }
 }
 
-/* The program of codes, as the source is one: the quantizers of its inputs are left out, and floats
- * of outputs are not computed. It shares all else with the emitter's. */
+/* Makes a program on codes, as the C source is one: without the quantizers of inputs and without
+ * the floats of outputs. Shares everything else with the emitter's program. */
 static bool make_codes_program(itg_emitter *e, itg_program *out)
 {
     *out = *e->p;
@@ -170,7 +170,8 @@ static void write_codes(const itg_pvalue *v, const void *codes, itg_strbuf *out)
                           (long long)itg_load(v->dtype, codes, i));
 }
 
-/* Adds the samples' outputs to the hash; their codes as text, one buffer an input. */
+/* Adds the samples' outputs to the hash and writes their input codes as text, one buffer an input.
+ */
 static itg_status run_samples(const itg_emitter *e, const itg_emit_vectors *vectors,
                               itg_batch *batch, itg_strbuf *texts, itg_sha256 *hash)
 {

@@ -3,7 +3,8 @@
  * so that they are unpacked once, and positions are gathered once for each part of the filters. */
 #include "realize/emit/c_mac.h"
 
-/* Instructions, about: of a code unpacked, one gathered, a position, and a tile of a block. */
+/* Approximate instructions to unpack a code, to gather one, for a position, and for a tile of a
+ * block. */
 enum { UNPACK = 5, GATHER = 3, POSITION = 40, TILE = 100, MOST_AT_ONCE = 64 };
 
 static int64_t parts(int64_t count, int64_t size)
@@ -11,7 +12,7 @@ static int64_t parts(int64_t count, int64_t size)
     return (count + size - 1) / size;
 }
 
-/* Of one group, what depends on the choice. */
+/* Returns the instructions of one group that depend on the choice. */
 static double cost_of(const itg_emit_mac_view *t)
 {
     const int64_t blocks = parts(t->patches, t->block);
@@ -23,7 +24,8 @@ static double cost_of(const itg_emit_mac_view *t)
            (double)(ITG_EMIT_FILTERS - t->rows) * (double)(t->patches * t->filters * t->depth);
 }
 
-/* The most positions at a time that fit into so many bytes, evened out over the blocks; 0: none. */
+/* Returns the most positions at a time that fit into `most` bytes, spread evenly over the blocks; 0
+ * if none fits. */
 static int64_t block_within(itg_emit_mac_view t, uint64_t most)
 {
     int64_t low = 0, high = t.held > 0 && t.patches > MOST_AT_ONCE ? MOST_AT_ONCE : t.patches;

@@ -74,7 +74,7 @@ itg_status itg_source_certificate(const itg_verification *v, const char *directo
     return status;
 }
 
-/* A name from a stranger's folder stands in JSON and in paths as it is. */
+/* Checks a name from an untrusted folder, which is used unescaped in JSON and in paths. */
 static itg_status check_name(const char *name, itg_error *err)
 {
     for (const char *c = name; *c != '\0'; c++)
@@ -84,7 +84,7 @@ static itg_status check_name(const char *name, itg_error *err)
     return ITG_OK;
 }
 
-/* A file against what it must be: a problem names the line where they part. */
+/* Compares a file with its expected text. A problem names the first line that differs. */
 static itg_status compare(itg_view *view, const char *directory, const char *name,
                           const char *suffix, const itg_strbuf *own, itg_error *err)
 {
@@ -111,7 +111,7 @@ static itg_status compare(itg_view *view, const char *directory, const char *nam
     return ITG_OK;
 }
 
-/* The source and its header, written anew from the program beside them. */
+/* Compares the source and its header with those written again from the program beside them. */
 static itg_status compare_source(itg_view *view, const char *program, const char *directory,
                                  const char *name, itg_error *err)
 {

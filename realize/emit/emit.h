@@ -1,8 +1,8 @@
-/* A program as freestanding C99 (docs/emit-c.md). Private to realize/emit.
+/* Writes a program as freestanding C99 (docs/emit-c.md). Private to realize/emit.
  *
- * Buffers hold codes. A value has one buffer, and a second one if a step needs its other layout.
- * Buffers of window operators have channels innermost ("last"), others are row-major. Layers are
- * the functions of the C source: the steps in order, and conversions between layouts. */
+ * Buffers hold codes. A value has one buffer, and a second one if a step needs the other layout.
+ * Buffers of window operators have channels innermost ("last"), others are row-major. A layer is a
+ * function of the C source: a step of the program, or a conversion between layouts. */
 #ifndef ITG_EMIT_H
 #define ITG_EMIT_H
 #include "base/flow.h"
@@ -71,38 +71,39 @@ typedef struct itg_emitter {
 } itg_emitter;
 
 /* ---- failures (text.c) ---- */
-/* "program: what 'name': why" becomes the failure, if it is the first. */
+/* Records the failure "program: what 'name': why", if it is the first. */
 void itg_emit_fail(itg_emitter *e, itg_status status, const char *what, const char *name,
                    const char *why);
 itg_status itg_emit_status(itg_emitter *e); /* the first failure, or ITG_OK */
 
 /* ---- naming and text (text.c) ---- */
-/* Formatted text in the arena. Without memory, "", and e->failed is set. */
+/* Returns formatted text in the arena. Without memory, returns "" and sets e->failed. */
 const char *itg_emit_text(itg_emitter *e, const char *format, ...) ITG_PRINTF(2, 3);
 void *itg_emit_alloc(itg_emitter *e, size_t count, size_t size); /* zeroed; NULL is remembered */
-/* A C identifier from a name: at most ITG_EMIT_NAME - 16 characters. */
+/* Makes a C identifier of at most ITG_EMIT_NAME - 16 characters from a name. */
 void itg_emit_identifier(const char *name, char out[ITG_EMIT_NAME]);
 void itg_emit_upper(const char *name, char out[ITG_EMIT_NAME]);
 bool itg_emit_needs(itg_emitter *e, const char *helper); /* true: write it now */
 const char *itg_emit_ctype(itg_dtype type);              /* "int8_t" */
-/* text with every $1..$9 replaced by its argument; NULL-terminated list. */
+/* Appends text with $1 to $9 replaced by the arguments, a NULL-terminated list. */
 void itg_emit_template(itg_strbuf *out, const char *text, ...);
-/* c_rows.c: helpers for machines that do two products at once; widen_TYPE (bytes, or 16 bits). */
+/* Write helpers for CPUs that compute two products at once, and widen_TYPE (8 or 16 bits).
+ * (c_rows.c) */
 void itg_emit_pairs(itg_emitter *e);
 void itg_emit_widen(itg_emitter *e, itg_dtype type);
 void itg_emit_four(itg_emitter *e, itg_dtype type); /* four_TYPE, of a word of bytes */
-/* static const TYPE name[count] = {...}; into e->data; counts its bytes with the layer. */
+/* Writes `static const TYPE name[count] = {...};` to e->data and adds its bytes to the layer's. */
 void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int64_t count);
-/* "name[index]" of such an array; the number itself where all are equal. */
+/* Writes such an array and returns the text "name[index]"; returns the number if all are equal. */
 const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *values, int64_t count,
                              const char *index);
 const char *itg_emit_number(itg_emitter *e, int64_t v); /* a literal of any int64 */
-/* Takes room in the layer's scratch and returns the text of its pointer: "arena.s16 + 12". */
+/* Reserves scratch of the layer and returns the text of its pointer: "arena.s16 + 12". */
 const char *itg_emit_scratch(itg_emitter *e, itg_dtype type, int64_t count);
-/* Bytes that it takes. */
+/* Returns the bytes that itg_emit_scratch reserves. */
 size_t itg_emit_room(itg_dtype type, int64_t count);
-/* Opens nested loops over dims, without those of extent 1 and with neighbours merged, and sets the
- * index text of each operand. Returns the number of braces to close. */
+/* Nested loops over dims. Dims of extent 1 are dropped and neighbours are merged. Opening them sets
+ * the index text of each operand and returns the number of braces to close. */
 typedef struct itg_emit_loops {
     int32_t rank;
     int64_t dims[ITG_MAX_RANK], stride[3][ITG_MAX_RANK];
@@ -110,18 +111,19 @@ typedef struct itg_emit_loops {
 int32_t itg_emit_open(itg_emitter *e, const itg_emit_loops *loops, int32_t operands, char tag,
                       int32_t indent, const char *index[3]);
 void itg_emit_close(itg_emitter *e, int32_t braces, int32_t indent);
-/* Loops over a shape in memory order; strides of the operands by logical dim. */
+/* Returns loops over a shape in memory order. Strides of the operands are by logical dim. */
 itg_emit_loops itg_emit_loops_over(const itg_shape *shape, bool last,
                                    int64_t strides[3][ITG_MAX_RANK]);
 
 /* ---- layout (c_plan.c) ---- */
-/* Determines arguments, layers, and the places of buffers and scratch, and so the size of the
- * arena, without writing text. ITG_UNSUPPORTED: C source cannot hold the program. */
+/* Determines arguments, layers, the places of buffers and scratch, and the size of the arena,
+ * without writing text. Returns ITG_UNSUPPORTED if C source cannot express the program. */
 itg_status itg_emit_lay_out(itg_emitter *e); /* c_layout.c */
 void itg_emit_plan(itg_emitter *e);
-/* After every layer's scratch is known; chooses the positions at a time. (c_place.c) */
+/* Places all buffers and chooses the positions at a time. Every layer's scratch must be known.
+ * (c_place.c) */
 void itg_emit_place_all(itg_emitter *e);
-/* Strides in elements of the logical dims of a buffer. */
+/* Computes the strides, in elements, of the logical dims of a buffer. */
 void itg_emit_strides(const itg_shape *shape, bool last, int64_t stride[ITG_MAX_RANK]);
 const char *itg_emit_pointer(itg_emitter *e, int32_t buffer);
 
@@ -135,18 +137,20 @@ typedef struct itg_emit_operand {
     bool last;
     const itg_shape *shape;
 } itg_emit_operand;
-/* A constant is unpacked into scratch first; centered: minus its zero point. */
+/* Returns an operand. Writes code that unpacks a constant into scratch; centered: minus its zero
+ * point. */
 itg_emit_operand itg_emit_read(itg_emitter *e, const itg_emit_layer *l, int32_t slot,
                                bool centered);
-/* Strides for reading the operand under the dims of `to`; 0 where it broadcasts. */
+/* Computes the strides for reading the operand under the dims of `to`; 0 where it broadcasts. */
 void itg_emit_broadcast_strides(const itg_emit_operand *x, const itg_shape *to,
                                 int64_t out[ITG_MAX_RANK]);
 const char *itg_emit_output(itg_emitter *e, const itg_emit_layer *l, int32_t slot);
 bool itg_emit_output_last(const itg_emitter *e, const itg_emit_layer *l, int32_t slot);
-/* Writes statements that make one code of every output from `text`, a native result of type sum. */
+/* Writes statements that compute a code of every output from `text`, a native result of type sum.
+ */
 void itg_emit_codes(itg_emitter *e, const itg_emit_layer *l, int32_t indent, itg_dtype sum,
                     const char *text, const char *index);
-/* How the function of a layer names an argument: "x", or "x0", "x1"... */
+/* Returns the name of an argument in the layer's function: "x", or "x0", "x1"... */
 const char *itg_emit_input_name(itg_emitter *e, const itg_emit_layer *l, int32_t slot);
 
 /* ---- packed constants (c_pack.c) ---- */
@@ -172,40 +176,41 @@ typedef struct itg_emit_sets {
     itg_dtype sum, code; /* S32 or S64 */
     int64_t zero, lo, hi;
 } itg_emit_sets;
-/* "requantize(v, m, s, zero, lo, hi)" for the text v of a sum; the helper is written if need be. */
+/* Returns "requantize(v, m, s, zero, lo, hi)" for the text v of a sum. Writes the helper if needed.
+ */
 const char *itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *sets, const char *v);
-/* The same for an output of a step: constants [first, first + sets), or its only set. */
+/* The same for an output of a step, with constants [first, first + sets) or its only set. */
 const char *itg_emit_requantize(itg_emitter *e, const itg_step *s, int32_t output, int64_t first,
                                 int64_t sets, itg_dtype sum, const char *index, const char *v,
                                 const char *bias);
-/* Range of a step's native result after its accumulator. */
+/* Computes the range of a step's native result after its accumulator. */
 void itg_emit_native_range(const itg_step *s, int64_t *lo, int64_t *hi);
-/* "fit(v)" text around an expression where the accumulator may overflow by wrapping. */
+/* Returns "fit(v)" if the accumulator may wrap around, else v. */
 const char *itg_emit_fit(itg_emitter *e, const itg_step *s, itg_dtype sum, const char *v);
 const char *itg_emit_rounding(itg_emitter *e, itg_rounding rounding, bool wide);
 
 /* ---- windows (c_window.c) ---- */
 /* Writes `static const window NAME_window = {...}` and returns its name. */
 const char *itg_emit_window(itg_emitter *e, int32_t indent, const itg_window *w);
-/* Opens a loop over images if there are several. in, out: texts to append to the pointers of input
- * and output. Returns the number of braces to close. */
+/* Opens a loop over images if there are several. Sets *in and *out to texts that are appended to
+ * the pointers of input and output. Returns the number of braces to close. */
 int32_t itg_emit_images(itg_emitter *e, const itg_window_view *v, const char **in,
                         const char **out);
 
 /* ---- scratch (c_layout.c) ---- */
 size_t itg_emit_mac_scratch(itg_emitter *e, const itg_emit_layer *l);
-/* Chooses l->block and l->rows, and sets l->scratch_bytes: at most `most` where this can be. Layers
- * of other kinds stay as they are. (c_mac.c) */
+/* Chooses l->block and l->rows, and sets l->scratch_bytes, to at most `most` if possible. Leaves
+ * layers of other kinds unchanged. (c_mac.c) */
 void itg_emit_mac_fit(itg_emitter *e, itg_emit_layer *l, uint64_t most);
-/* The same where `most` bytes are free anyway: what takes the fewest instructions. again: whether
- * the input may be read once more after an output was written. (c_spend.c) */
+/* The same if `most` bytes are free anyway: chooses what takes the fewest instructions. again:
+ * whether the input may be read again after an output was written. (c_spend.c) */
 void itg_emit_mac_spend(itg_emitter *e, itg_emit_layer *l, uint64_t most, bool again);
-/* Whether it takes fewer instructions with `behind` bytes of scratch and its output over its input
- * than with `apart`, which are no more, and the two apart. (c_spend.c) */
+/* Whether the layer takes fewer instructions with `behind` bytes of scratch and its output over its
+ * input than with `apart` bytes (at most `behind`) and both apart. (c_spend.c) */
 bool itg_emit_mac_overlap_helps(itg_emitter *e, const itg_emit_layer *l, uint64_t apart,
                                 uint64_t behind);
-/* Whether output 0 may lie over input 0, if it begins *bytes before it: whatever the block, nothing
- * is written over what is read later. (c_mac.c) */
+/* Whether output 0 may overlap input 0 if it begins *bytes before it, so that no block overwrites
+ * what is read later. (c_mac.c) */
 bool itg_emit_mac_behind(itg_emitter *e, const itg_emit_layer *l, int64_t *bytes);
 itg_dtype itg_emit_constant_type(const itg_pvalue *v, bool centered);  /* once unpacked */
 itg_dtype itg_emit_mean_type(const itg_program *p, const itg_step *s); /* of its sums */
@@ -224,13 +229,13 @@ void itg_emit_move(itg_emitter *e, const itg_emit_layer *l);
 void itg_emit_copy(itg_emitter *e, const itg_emit_layer *l);
 
 /* ---- files ---- */
-/* NAME.c and NAME.h, as itg_program_emit_c writes them. */
+/* Writes the text of NAME.c and NAME.h. */
 itg_status itg_program_source(const itg_program *p, const char *name, itg_strbuf *source,
                               itg_strbuf *header, itg_error *err);
-/* certify.c: the text of the certificate of the files in the folder. */
+/* Writes the text of the certificate of the files in the folder. (certify.c) */
 itg_status itg_source_certificate(const itg_verification *v, const char *directory,
                                   const char *name, itg_strbuf *out, itg_error *err);
-/* "void NAME_run(inputs, outputs)", for declaration and definition. */
+/* Appends "void NAME_run(inputs, outputs)", for declaration and definition. */
 void itg_emit_prototype(itg_emitter *e, itg_strbuf *out);
 void itg_emit_header(itg_emitter *e, itg_strbuf *out);
 void itg_emit_report(itg_emitter *e, itg_strbuf *out);

@@ -1,5 +1,5 @@
-/* Annotated graph -> QDQ model. One pass in the graph's order: each node's operator on float
- * tensors, and QuantizeLinear behind it for every encoding of its output. */
+/* Writes the QDQ model of an annotated graph, in one pass in the graph's order: each node's
+ * operator on float tensors, then QuantizeLinear for every encoding of its output. */
 #include "realize/emit/qdq.h"
 #include <string.h>
 
@@ -90,7 +90,7 @@ itg_shape itg_qdq_shape(const itg_qdq *q, itg_id value)
 
 /* ---- setting up ---- */
 
-/* What a version needs of the opset; constants of 4 bits are stored so. */
+/* Returns the lowest opset that supports an encoding. Constants of 4 bits are stored in 4 bits. */
 static int64_t encoding_opset(const itg_encoding *v, bool constant)
 {
     if (v->is_float) return MIN_OPSET;
@@ -194,13 +194,14 @@ static void write_output(itg_qdq *q, int32_t index)
 
 /* ---- nodes ---- */
 
-/* The encoding is the model's output as floats. */
+/* Whether the encoding is a float output of the model. */
 static bool is_output(const itg_qdq *q, itg_id value, int32_t encoding)
 {
     return q->shown[value] == encoding && q->a->values[value].encodings[encoding].is_float;
 }
 
-/* A name for a float result: the value's own, but for that of an output, which one tensor has. */
+/* Returns a name for a float result, from the value's name. Only one tensor has an output's name.
+ */
 static const char *real_name(itg_qdq *q, itg_id value, bool output)
 {
     const char *name = q->g->values[value].name;

@@ -28,7 +28,7 @@ static const itg_shape *out_shape(const walk *w)
     return &w->g->values[w->n->outputs[0]].shape;
 }
 
-/* Input 0's, where no other input is the batch's; ITG_NONE. */
+/* Returns the batch axis of input 0 if no other input has one; else ITG_NONE. */
 static int32_t first_alone(const walk *w)
 {
     for (int32_t i = 1; i < w->n->input_count; i++)
@@ -36,8 +36,8 @@ static int32_t first_alone(const walk *w)
     return axis_of(w, 0);
 }
 
-/* Dimensions are compared from the last one on. Every operand that reaches the batch's has it
- * there, or repeats itself along it. */
+/* Returns the batch's dimension of a broadcast. Dimensions are aligned at the last one. An operand
+ * with that dimension has the batch there or is broadcast along it. */
 static int32_t broadcast(const walk *w, int32_t slots)
 {
     int32_t behind = 0;
@@ -63,7 +63,7 @@ static int32_t matmul(const walk *w)
     return broadcast(w, 2);
 }
 
-/* The dimension of size 1 that has as many elements before it as the batch's. */
+/* Returns the dimension of size 1 with as many elements before it as the batch's. */
 static int32_t reshaped(const walk *w)
 {
     const itg_shape *x = shape_of(w, 0), *y = out_shape(w);
@@ -122,7 +122,7 @@ static int32_t padded(const walk *w)
     return same ? axis : ITG_NONE;
 }
 
-/* The batch's dimension in the outputs of a node; ITG_NONE: its samples mix. */
+/* Returns the batch's dimension in the outputs of a node; ITG_NONE if it mixes samples. */
 static int32_t passes(const walk *w)
 {
     const itg_attrs *a = &w->n->attrs;

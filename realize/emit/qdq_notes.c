@@ -16,7 +16,7 @@ static bool eight_bits(const itg_encoding *v)
     return v == NULL || v->is_float || itg_dtype_size(itg_qdq_dtype(&v->q)) == 1;
 }
 
-/* The first encoding of a node's output that is codes, or floats; NULL: none. */
+/* Returns the first encoding of a node's output that is codes, or float; NULL if none is. */
 static const itg_encoding *output_encoding(const itg_annotated *a, itg_id node, bool is_float)
 {
     const itg_node *n = &a->graph->nodes[node];
@@ -71,7 +71,7 @@ static const char float_means[] = "ONNX Runtime has float32 means alone";
         NULL, NULL, reason                                                                         \
     }
 
-/* Functions of one variable: tables here, float32 there. */
+/* Functions of one variable: tables in the program, float32 in ONNX Runtime. */
 static const itg_qdq_agreement inexact = {approximated, approximated, approximated};
 
 /* Nobody has compared these with ONNX Runtime's kernels. */
@@ -129,7 +129,7 @@ static const itg_op not_compared[] = {
 };
 static const itg_qdq_agreement unknown = {unmeasured, unmeasured, unmeasured};
 
-/* Operators that are neither here nor there nor inexact give equal bits in every form.
+/* Operators that are in neither table and not inexact give equal bits in every form.
  * scripts/check_onnxruntime.sh measures all of them. */
 static const itg_qdq_agreement agreements[ITG_OP_COUNT] = {
     [ITG_OP_CONV] = {NULL, "its float result is a float32 convolution in ONNX Runtime", order},
@@ -192,7 +192,7 @@ static const char *average_difference(const itg_node *n)
     return NULL;
 }
 
-/* The arithmetic of the node's form. */
+/* Returns the difference in the arithmetic of the node's form. */
 static const char *form_difference(const itg_annotated *a, itg_id node)
 {
     const itg_node *n = &a->graph->nodes[node];
@@ -261,7 +261,8 @@ static const char *island_difference(const itg_annotated *a, const itg_node *n)
     return NULL;
 }
 
-/* Why ONNX Runtime's result of a node may differ from the program's; NULL: it does not. */
+/* Returns why ONNX Runtime's result of a node may differ from the program's; NULL if it does not.
+ */
 static const char *difference(const itg_annotated *a, itg_id node)
 {
     const itg_node *n = &a->graph->nodes[node];

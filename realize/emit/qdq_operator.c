@@ -5,7 +5,7 @@
 #include "graph/onnx/tensor_types.h"
 #include "realize/emit/qdq.h"
 
-/* What is written in an operator's place. */
+/* Returns the operator that is written in place of another. */
 static itg_op written_as(itg_op op)
 {
     if (op == ITG_OP_POWER) return ITG_OP_POW;
@@ -68,7 +68,7 @@ static int32_t reduced_axes(const itg_qdq *q, const itg_node *n, int64_t *axes)
     return count;
 }
 
-/* ReduceSum has axes as an input from opset 13 on, its like from 18 on. */
+/* Whether axes are an input: for ReduceSum from opset 13 on, for other reductions from 18 on. */
 static bool axes_are_input(const itg_qdq *q, const itg_node *n)
 {
     return n->op == ITG_OP_REDUCE_SUM || q->opset >= 18;
@@ -214,7 +214,7 @@ static void attribute(itg_qdq *q, const itg_attr *attr, const itg_node *n)
     }
 }
 
-/* Those that the file's opset has. */
+/* Writes the attributes that the file's opset has. */
 static void attributes(itg_qdq *q, const itg_node *n)
 {
     int32_t count;

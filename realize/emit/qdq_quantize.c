@@ -1,4 +1,4 @@
-/* QuantizeLinear and DequantizeLinear: encodings of activations, constants as codes, biases. */
+/* Writes QuantizeLinear and DequantizeLinear: encodings of activations, constants, biases. */
 #include "realize/emit/qdq.h"
 #include "graph/onnx/tensor_types.h"
 #include "kernels/constants.h"
@@ -62,8 +62,8 @@ static const char *clip_codes(itg_qdq *q, const char *codes, const char *base, i
     return itg_qdq_add(q, "Clip", NULL, inputs, 3, itg_qdq_name(q, base, "clipped"));
 }
 
-/* Not everybody's Clip knows 16-bit integers, hence floats: QuantizeLinear turns the float of a
- * code into the code again. */
+/* Clips floats, because some runtimes have no Clip of 16-bit integers. QuantizeLinear turns the
+ * float of a code into the same code. */
 static const char *clip_real(itg_qdq *q, const char *real, const char *base, const itg_quantizer *z,
                              int64_t lo, int64_t hi)
 {
@@ -99,7 +99,7 @@ void itg_qdq_quantize(itg_qdq *q, const char *real, itg_id value, int32_t encodi
 
 /* ---- constants ---- */
 
-/* A constant's codes, in the type that the model has for them. */
+/* Returns a constant's codes in the type that the model uses for them. */
 static itg_tensor codes_of(itg_qdq *q, itg_id value, const itg_encoding *v)
 {
     itg_tensor to = {itg_qdq_dtype(&v->q), q->g->values[value].shape, NULL};
@@ -114,8 +114,8 @@ static itg_tensor codes_of(itg_qdq *q, itg_id value, const itg_encoding *v)
     return to;
 }
 
-/* Codes of at most 4 bits are stored in 4 bits and made 8 first: no CPU kernel multiplies the
- * former, and optimizers do the Cast beforehand. */
+/* Stores signed codes of at most 4 bits in 4 bits and adds a Cast to 8 bits, because no CPU kernel
+ * multiplies 4-bit codes. Optimizers evaluate the Cast in advance. Other codes are stored as is. */
 static const char *store_codes(itg_qdq *q, const char *base, const itg_quantizer *z,
                                const itg_tensor *codes)
 {
@@ -199,7 +199,7 @@ const char *itg_qdq_reshape(itg_qdq *q, const char *x, const itg_shape *shape, c
 
 /* ---- biases ---- */
 
-/* fl(s_x * s_w[c]), the unit of a bias code. */
+/* Returns fl(s_x * s_w[c]) for each channel, the unit of a bias code. */
 static float *bias_scales(itg_qdq *q, itg_id node, int32_t count)
 {
     const itg_encoding *x = itg_annotated_encoding(q->a, node, 0),
@@ -210,7 +210,7 @@ static float *bias_scales(itg_qdq *q, itg_id node, int32_t count)
     return scale;
 }
 
-/* A bias beyond int32, as float. */
+/* Writes a bias that exceeds int32 as float. */
 static const char *float_bias(itg_qdq *q, itg_id node, const float *scale)
 {
     const itg_node_note *note = &q->a->nodes[node];

@@ -1,4 +1,4 @@
-/* Text of the C source: identifiers, literals, arrays, loops. */
+/* Writes the elements of C source: identifiers, literals, arrays, loops. */
 #include "realize/emit/emit.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -123,7 +123,7 @@ static void range_of(const int64_t *values, int64_t count, int64_t *lo, int64_t 
     }
 }
 
-/* The smallest type that holds all values; *size: its bytes. */
+/* Returns the smallest type that holds all values and sets *size to its bytes. */
 static const char *smallest(const int64_t *values, int64_t count, size_t *size)
 {
     int64_t lo, hi;
