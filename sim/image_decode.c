@@ -9,6 +9,7 @@
 #include <turbojpeg.h>
 #endif
 
+#if defined(ITG_WITH_PNG) || defined(ITG_WITH_JPEG)
 static itg_status new_image(int64_t width, int64_t height, int32_t channels, const char *name,
                             itg_image *out, itg_error *err)
 {
@@ -20,6 +21,7 @@ static itg_status new_image(int64_t width, int64_t height, int32_t channels, con
                        malloc((size_t)(width * height * channels))};
     return out->pixels ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "%s: no memory", name);
 }
+#endif
 
 /* ---- PNG ---- */
 #if defined(ITG_WITH_PNG)
