@@ -118,8 +118,8 @@ static void propose_front(itg_allocate_state *s, const problem *p)
         propose(s, p, find_cost(k, least * i / ITG_ALLOCATE_BATCH));
 }
 
-/* The choice beyond which more is lost than may be, or within the limit of the cost; aim: of the
- * share of it. */
+/* Finds the last choice whose loss is within `aim` times the cap; when quality is maximized, the
+ * first whose cost is within `aim` times the limit. */
 static itg_status find_target(const itg_allocate_state *s, const itg_knapsack *k, double aim,
                               int32_t *out)
 {
@@ -229,7 +229,7 @@ static itg_status begin_limited(const itg_allocate_state *s, const problem *p, l
     return ITG_OK;
 }
 
-/* The best for limits of this share of the goal's, and this loss. */
+/* Solves for limits scaled by `share` and a loss of at most `cap`; adds the result to the batch. */
 static itg_status propose_limited(itg_allocate_state *s, problem *p, limited *l, double share,
                                   double cap)
 {

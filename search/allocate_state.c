@@ -96,7 +96,7 @@ static void set_priors(itg_allocate_state *s)
     }
 }
 
-/* Limits that the start keeps are kept by all that is narrower. */
+/* If the start keeps every limit, so does every narrower point: limits are then no constraints. */
 static itg_status begin_limits(itg_allocate_state *s)
 {
     itg_status status = ITG_OK;

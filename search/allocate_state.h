@@ -47,11 +47,11 @@ typedef struct itg_allocate_state {
 itg_status itg_allocate_init(itg_allocate_state *s, const itg_search_space *space,
                              const itg_searcher_options *options, itg_error *err);
 void itg_allocate_deinit(itg_allocate_state *s);
-/* Of the stage START: the batch's next point, or the next stage. */
+/* Adds the next start point to the batch, or goes to the next stage once the start is settled. */
 itg_status itg_allocate_plan_start(itg_allocate_state *s);
 /* The next point of the batch, which is not empty. */
 void itg_allocate_next(itg_allocate_state *s, int32_t *levels);
-/* losses: the terms of what is lost learn, too. */
+/* losses: whether the terms of the loss also learn from this outcome. */
 itg_status itg_allocate_tell(itg_allocate_state *s, const itg_outcome *outcome, bool losses);
 void itg_allocate_learn(itg_allocate_state *s, const int32_t *levels, const itg_outcome *o,
                         bool losses);

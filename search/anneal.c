@@ -9,7 +9,7 @@
  *                         + penalty * (what quality falls short of the floor + violation)
  *   maximizing quality:   -quality + penalty * (what quality falls short of the floor
  *                         + what cost exceeds its limit by + violation)
- * so a point of quality that misses the floor pays for a tenth of the widest cost.
+ * By default a miss of the floor by 0.01 costs as much as a tenth of the widest point's cost.
  *
  * With a start, the widest point is still the first, for its cost; then the start is accepted
  * whatever it is, and the first temperature is `warm`: the schedule's own would forget it.

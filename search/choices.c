@@ -32,7 +32,7 @@ static bool is_allowed(const solver *s, int32_t item)
     return s->c->value[item] < INFINITY;
 }
 
-/* The widest that the sum of a number of each item may be apart. */
+/* Returns the largest sum less the smallest that any choice of allowed items can have. */
 static double range_of(const solver *s, const double *number)
 {
     double sum = 0;
@@ -192,7 +192,8 @@ static bool fits(const solver *s, int32_t depth, const double *used)
     return true;
 }
 
-/* The sum in the order of the groups: branching has another. */
+/* Sums the values in the order of the groups: branching adds them in another, and rounds
+ * differently. */
 static double value_of(const solver *s, const int32_t *items)
 {
     double sum = 0;

@@ -3,8 +3,8 @@
 #include "search/engine.h"
 #include "search/evaluator.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static itg_status add_ram(const itg_annotated *a, const itg_program *program, itg_score *out,
                           itg_error *err)
@@ -105,7 +105,7 @@ itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32
             &program, &why);
     if (status == ITG_OK) status = itg_program_costs(hw, annotated, program, &score, &why);
     if (status == ITG_OK && no_c && itg_program_arena_bytes(program, &arena, &why) != ITG_OK)
-        memcpy(no_c, why.message, sizeof why.message);
+        snprintf(no_c, 512, "%s", why.message);
     itg_program_destroy(program);
     itg_annotated_destroy(annotated);
     itg_strategy_destroy(strategy);

@@ -206,8 +206,8 @@ static itg_status cost_with_ram(const itg_evaluator *evaluator, const itg_annota
     return status;
 }
 
-/* Costs do not depend on thresholds, but for the RAM of sums that only fit 64 bits: the method that
- * needs no search for them. */
+/* Uses the threshold method that needs no search: costs do not depend on thresholds, except the RAM
+ * of sums that fit only 64 bits. */
 itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *point, bool with_ram,
                               itg_score *out, itg_error *err)
 {

@@ -11,8 +11,8 @@
 #include "sim/sim.h"
 #include "sim/strategy_file.h"
 
-/* All costs, RAM (itg_program_ram_bytes) included: of `program`, or where that is NULL of what the
- * annotated graph becomes; -1: it becomes none. */
+/* Computes all costs. RAM (itg_program_ram_bytes) is that of `program`, or of the program that is
+ * realized from `a` where `program` is NULL; NaN if none can be realized. */
 itg_status itg_program_costs(const itg_hardware *hw, const itg_annotated *a,
                              const itg_program *program, itg_score *out, itg_error *err);
 
@@ -79,8 +79,8 @@ itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *po
  * itg_engine_conflicts_fn. */
 itg_status itg_evaluator_conflicts(const itg_evaluator *evaluator, const int32_t *point,
                                    itg_conflict **out, int32_t *count, itg_error *err);
-/* The costs alone, of thresholds that take no search. RAM takes a program: -1 where with_ram is
- * false. Quality and digest are unknown. */
+/* Computes the costs of a point alone, with thresholds that need no search. RAM needs a program: it
+ * is NaN where with_ram is false. Quality and digest are unknown. */
 itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *point, bool with_ram,
                               itg_score *out, itg_error *err);
 #endif
