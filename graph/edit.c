@@ -171,6 +171,11 @@ bool itg_is_float_constant(const itg_graph *g, itg_id value)
     return itg_graph_is_constant(g, value) && g->values[value].dtype == ITG_F32;
 }
 
+bool itg_is_float_activation(const itg_graph *g, itg_id value)
+{
+    return value != ITG_NONE && !g->values[value].data && g->values[value].dtype == ITG_F32;
+}
+
 const float *itg_floats(const itg_graph *g, itg_id value)
 {
     return g->values[value].data;

@@ -55,6 +55,8 @@ itg_status itg_insert_reshape(itg_graph *g, const char *base, const char *suffix
 int32_t itg_slot_of(const itg_graph *g, itg_id node,
                     itg_id value); /* first slot that reads it; -1 */
 bool itg_is_float_constant(const itg_graph *g, itg_id value);
+/* Whether a value is float32 and varies; ITG_NONE: false. */
+bool itg_is_float_activation(const itg_graph *g, itg_id value);
 const float *itg_floats(const itg_graph *g, itg_id value);    /* of a float constant */
 int64_t itg_value_elements(const itg_graph *g, itg_id value); /* of a known shape */
 /* shape with leading ones up to rank (rank >= shape's). */

@@ -64,6 +64,7 @@ itg_id itg_put_slice(itg_expansion *e, const char *suffix, itg_id x, const int64
 /* To be filled by the caller; NULL: failed. */
 float *itg_put_floats(itg_expansion *e, const char *suffix, itg_shape shape, itg_id *out);
 itg_id itg_put_number(itg_expansion *e, const char *suffix, double value); /* a scalar */
+itg_id itg_put_ones(itg_expansion *e, int64_t count); /* "ones", [count] (expand_norm.c) */
 itg_id itg_put_indices(itg_expansion *e, const char *suffix, const int64_t *values, int64_t count);
 
 /* ---- the composite node ---- */

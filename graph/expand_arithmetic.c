@@ -10,11 +10,6 @@ enum {
     MOST_BORDER = 1 << 20 /* elements of a Pad's output, for borders that become constants */
 };
 
-static bool is_float_activation(const itg_graph *g, itg_id value)
-{
-    return value != ITG_NONE && !g->values[value].data && g->values[value].dtype == ITG_F32;
-}
-
 /* ---- reductions ---- */
 
 /* How many elements are reduced to one result. */
@@ -135,7 +130,7 @@ static void expand_inverse(itg_expansion *e)
 static itg_expand_fn *find_div(const itg_graph *g, const itg_node *n)
 {
     double one;
-    if (!is_float_activation(g, n->inputs[1])) return NULL;
+    if (!itg_is_float_activation(g, n->inputs[1])) return NULL;
     return itg_is_scalar(g, n->inputs[0], &one) && one == 1.0 ? expand_inverse : expand_div;
 }
 
@@ -210,7 +205,7 @@ static bool can_pad(const itg_graph *g, const itg_node *n)
  * 0.99999994), which it would turn into another result. */
 static bool is_step(const itg_graph *g, const itg_node *n)
 {
-    if (n->input_count < 1 || !is_float_activation(g, n->inputs[0])) return false;
+    if (n->input_count < 1 || !itg_is_float_activation(g, n->inputs[0])) return false;
     switch (n->op) {
     case ITG_OP_CAST:
     case ITG_OP_FLOOR:
@@ -242,7 +237,7 @@ static itg_expand_fn *find(const itg_graph *g, itg_id node)
     itg_expand_fn *choice = itg_find_choice(g, node);
     if (choice) return choice;
     if (n->op == ITG_OP_DIV) return find_div(g, n);
-    if (n->input_count < 1 || !is_float_activation(g, n->inputs[0])) return NULL;
+    if (n->input_count < 1 || !itg_is_float_activation(g, n->inputs[0])) return NULL;
     const bool sums = n->input_count == 1 && n->opset == 0 &&
                       itg_value_elements(g, n->inputs[0]) > 0 &&
                       itg_value_elements(g, n->outputs[0]) > 0;

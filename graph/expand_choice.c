@@ -21,11 +21,6 @@ static bool is_float(const itg_graph *g, itg_id value)
     return value != ITG_NONE && g->values[value].dtype == ITG_F32;
 }
 
-static bool is_float_activation(const itg_graph *g, itg_id value)
-{
-    return is_float(g, value) && !g->values[value].data;
-}
-
 static bool is_finite_constant(const itg_graph *g, itg_id value)
 {
     const int64_t count = itg_value_elements(g, value);
@@ -40,7 +35,7 @@ static bool has_floats(const itg_graph *g, const itg_node *n)
     bool varies = false;
     for (int32_t i = 0; i < n->input_count; i++) {
         if (!is_float(g, n->inputs[i])) return false;
-        if (is_float_activation(g, n->inputs[i]))
+        if (itg_is_float_activation(g, n->inputs[i]))
             varies = true;
         else if (!is_finite_constant(g, n->inputs[i]))
             return false;
@@ -428,7 +423,6 @@ static void expand_mean_variance(itg_expansion *e)
     int64_t perm[ITG_MAX_RANK], back[ITG_MAX_RANK], n = 1;
     int32_t at = 0;
     itg_shape moved = {x.rank, {0}};
-    itg_id ones;
     for (int pass = 0; pass < 2; pass++)
         for (int32_t d = 0; d < x.rank; d++) {
             bool reduced = false;
@@ -440,9 +434,6 @@ static void expand_mean_variance(itg_expansion *e)
             moved.dims[at] = x.dims[d];
             perm[at++] = d;
         }
-    float *scale = itg_put_floats(e, "ones", (itg_shape){1, {n}}, &ones);
-    for (int64_t i = 0; scale && i < n; i++)
-        scale[i] = 1;
     itg_attrs attrs = itg_attrs_default(ITG_OP_LAYER_NORMALIZATION);
     attrs.axis = 1;
     attrs.epsilon = 1e-18f; /* the square of ONNX's, which stands beside the root */
@@ -451,7 +442,7 @@ static void expand_mean_variance(itg_expansion *e)
                         (itg_shape){2, {itg_value_elements(e->g, e->node.inputs[0]) / n, n}});
     y = itg_put(e,
                 &(itg_put_op){.suffix = "norm", .op = ITG_OP_LAYER_NORMALIZATION, .attrs = &attrs},
-                2, (itg_id[]){y, ones});
+                2, (itg_id[]){y, itg_put_ones(e, n)});
     y = itg_put_reshape(e, "moved", y, moved);
     itg_expanded_output(e, 0, itg_put_transpose(e, "order", y, back));
 }
@@ -482,7 +473,7 @@ itg_expand_fn *itg_find_choice(const itg_graph *g, itg_id node)
     double number;
     const itg_node *n = &g->nodes[node];
     if (n->input_count < 1 || n->inputs[0] == ITG_NONE) return NULL;
-    const bool varies = is_float_activation(g, n->inputs[0]);
+    const bool varies = itg_is_float_activation(g, n->inputs[0]);
     switch (n->op) {
     case ITG_OP_MAX:
     case ITG_OP_MIN:

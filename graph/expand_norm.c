@@ -20,7 +20,7 @@ static itg_id channel_constant(itg_expansion *e, int32_t slot, const char *what,
     return out;
 }
 
-static itg_id ones(itg_expansion *e, int64_t count)
+itg_id itg_put_ones(itg_expansion *e, int64_t count)
 {
     itg_id out;
     float *data = itg_put_floats(e, "ones", (itg_shape){.rank = 1, .dims = {count}}, &out);
@@ -44,7 +44,7 @@ void itg_expand_group_normalization(itg_expansion *e)
     x = itg_put_reshape(e, "rows", x, rows);
     x = itg_put(e,
                 &(itg_put_op){.suffix = "norm", .op = ITG_OP_LAYER_NORMALIZATION, .attrs = &attrs},
-                2, (itg_id[]){x, ones(e, rows.dims[2])});
+                2, (itg_id[]){x, itg_put_ones(e, rows.dims[2])});
     x = itg_put_reshape(e, "image", x, shape);
     x = itg_put_simple(e, "mul", ITG_OP_MUL, x, scale);
     itg_expanded_output(e, 0, itg_put_simple(e, "add", ITG_OP_ADD, x, bias));
