@@ -44,17 +44,19 @@ itg_status itg_f32_batch_normalization(const itg_call *call)
     for (int32_t i = 1; i < call->output_count; ++i)
         if (call->outputs[i].data)
             return itg_call_fail(call, ITG_UNSUPPORTED, "training outputs are not computed");
-    const float *x = in[0];
-    float *y = call->outputs[0].data;
-    for (int64_t c = 0; c < batch * channels; ++c, x += inner, y += inner) {
-        const int64_t channel = c % channels;
-        const double scale = (double)in[1][channel], bias = (double)in[2][channel];
-        double mean = (double)in[3][channel], variance = (double)in[4][channel];
+    float *out = call->outputs[0].data;
+    for (int64_t c = 0; c < channels; ++c) {
+        const double scale = (double)in[1][c], bias = (double)in[2][c];
+        double mean = (double)in[3][c], variance = (double)in[4][c];
         if (call->attrs->training_mode)
-            find_moments(in[0] + channel * inner, batch, channels * inner, inner, &mean, &variance);
+            find_moments(in[0] + c * inner, batch, channels * inner, inner, &mean, &variance);
         const double deviation = itg_sqrt(variance + (double)call->attrs->epsilon);
-        for (int64_t i = 0; i < inner; ++i)
-            y[i] = (float)(((double)x[i] - mean) / deviation * scale + bias);
+        for (int64_t n = 0; n < batch; ++n) {
+            const float *x = in[0] + (n * channels + c) * inner;
+            float *y = out + (n * channels + c) * inner;
+            for (int64_t i = 0; i < inner; ++i)
+                y[i] = (float)(((double)x[i] - mean) / deviation * scale + bias);
+        }
     }
     return ITG_OK;
 }
