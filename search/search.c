@@ -1,5 +1,6 @@
 /* The public search: splits the data, calibrates, makes the space, runs the engine, scores the best
  * on the hold-out. */
+#include "search/points.h"
 #include "search/search.h"
 #include "search/measure.h"
 #include "search/warm_start.h"
@@ -173,13 +174,8 @@ static itg_status conclude(itg_searching *s, itg_error *err)
 static bool is_in_space(const itg_search_space *space, const itg_trial *trial)
 {
     bool inside = trial->dim_count == space->dim_count;
-    for (int32_t d = 0; inside && d < space->dim_count; d++) {
-        const itg_dim *dim = &space->dims[d];
-        int32_t l = 0;
-        while (l < dim->count && dim->values[l] != trial->point[d])
-            l++;
-        inside = l < dim->count;
-    }
+    for (int32_t d = 0; inside && d < space->dim_count; d++)
+        inside = itg_dim_level(&space->dims[d], trial->point[d]) >= 0;
     return inside;
 }
 

@@ -2,6 +2,7 @@
 #include "search/warm_start.h"
 #include "base/json_take.h"
 #include "search/point_space.h"
+#include "search/points.h"
 #include "sim/strategy_file.h"
 #include <math.h>
 #include <stdlib.h>
@@ -234,23 +235,41 @@ static itg_status map(const itg_point_space *p, const source *from, itg_search_s
     return status;
 }
 
+/* Maps the source onto the search's space; fails where it is of another network. */
+static itg_status make(const itg_model *model, const itg_hardware *hw,
+                       const itg_search_options *options, const source *from,
+                       itg_search_start **out, itg_error *err)
+{
+    itg_point_space *p = NULL;
+    itg_search_start *start = NULL;
+    int32_t found = 0;
+    itg_status status = itg_point_space_create(hw, model, options, &p, err);
+    if (status == ITG_OK && from->strategy && from->strategy->edge_count != p->groups->edge_count)
+        status = itg_fail(err, ITG_MISMATCH, "the start: the strategy has %d edges, %s has %d",
+                          from->strategy->edge_count, model->name, p->groups->edge_count);
+    if (status == ITG_OK) status = map(p, from, &start, &found, err);
+    if (status == ITG_OK && from->quantized && found == 0)
+        status = itg_fail(err, ITG_BAD_ARGUMENT,
+                          "the start: %s quantizes none of the inputs of %s's nodes (found by the "
+                          "nodes' names): expected a QDQ model of the same network",
+                          from->quantized->name, model->name);
+    itg_point_space_destroy(p);
+    if (status == ITG_OK)
+        *out = start;
+    else
+        itg_search_start_destroy(start);
+    return status;
+}
+
 itg_status itg_search_start_strategy(const itg_model *model, const itg_hardware *hw,
                                      const itg_search_options *options,
                                      const itg_strategy_file *file, itg_search_start **out,
                                      itg_error *err)
 {
-    itg_point_space *p = NULL;
     itg_search_start *start = NULL;
-    int32_t found;
-    itg_status status = itg_point_space_create(hw, model, options, &p, err);
-    if (status != ITG_OK) return status;
-    const source from = {.strategy = file->strategy};
-    if (file->strategy->edge_count != p->groups->edge_count)
-        status = itg_fail(err, ITG_MISMATCH, "the start: the strategy has %d edges, %s has %d",
-                          file->strategy->edge_count, model->name, p->groups->edge_count);
-    if (status == ITG_OK) status = map(p, &from, &start, &found, err);
+    itg_status status =
+        make(model, hw, options, &(source){.strategy = file->strategy}, &start, err);
     if (status == ITG_OK) status = itg_strategy_file_hash(file, model, start->hash, err);
-    itg_point_space_destroy(p);
     if (status == ITG_OK)
         *out = start;
     else
@@ -262,25 +281,8 @@ itg_status itg_search_start_quantized(const itg_model *model, const itg_hardware
                                       const itg_search_options *options, const itg_model *quantized,
                                       itg_search_start **out, itg_error *err)
 {
-    itg_point_space *p = NULL;
-    itg_search_start *start = NULL;
-    int32_t found = 0;
-    itg_status status = itg_point_space_create(hw, model, options, &p, err);
-    if (status != ITG_OK) return status;
-    const source from = {.quantized = quantized};
-    status = map(p, &from, &start, &found, err);
-    itg_point_space_destroy(p);
-    if (status == ITG_OK && found == 0)
-        status = itg_fail(err, ITG_BAD_ARGUMENT,
-                          "the start: %s quantizes none of the inputs of %s's nodes (found by the "
-                          "nodes' names): expected a QDQ model of the same network",
-                          quantized->name, model->name);
-    if (status == ITG_OK) {
-        memcpy(start->hash, quantized->source_hash, sizeof start->hash);
-        *out = start;
-    } else {
-        itg_search_start_destroy(start);
-    }
+    itg_status status = make(model, hw, options, &(source){.quantized = quantized}, out, err);
+    if (status == ITG_OK) memcpy((*out)->hash, quantized->source_hash, sizeof(*out)->hash);
     return status;
 }
 
@@ -289,10 +291,8 @@ itg_status itg_search_start_quantized(const itg_model *model, const itg_hardware
 static bool find_levels(const itg_search_space *space, const int32_t *point, int32_t *levels)
 {
     for (int32_t d = 0; d < space->dim_count; d++) {
-        levels[d] = 0;
-        while (levels[d] < space->dims[d].count && space->dims[d].values[levels[d]] != point[d])
-            levels[d]++;
-        if (levels[d] == space->dims[d].count) return false;
+        levels[d] = itg_dim_level(&space->dims[d], point[d]);
+        if (levels[d] < 0) return false;
     }
     return true;
 }
