@@ -1,5 +1,6 @@
 /* Reports how the hardware runs each node of a model (intaglio.h). */
-#include "api/api.h"
+#include <intaglio/intaglio.h>
+#include "base/base.h"
 #include "hardware/hardware.h"
 
 struct itg_check {

@@ -1,5 +1,6 @@
 /* Data, preprocessing and calibration (intaglio.h). */
-#include "api/api.h"
+#include <intaglio/intaglio.h>
+#include "base/base.h"
 #include "sim/evaluate.h"
 #include <stdlib.h>
 #include <string.h>
@@ -24,23 +25,6 @@ itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
     itg_status status = itg_check_version("itg_calibrate_options", options->version,
                                           ITG_CALIBRATE_OPTIONS_VERSION, err);
     return status == ITG_OK ? itg_calibrate_from(model, &source, p, options, out, err) : status;
-}
-
-itg_status itg_preprocess_text(const itg_preprocess *p, char **out, itg_error *err)
-{
-    itg_strbuf text = {0};
-    itg_preprocess_write(p, &text);
-    return itg_take_text(&text, out, err);
-}
-
-itg_status itg_preprocess_from_text(const char *text, const char *source, itg_preprocess *out,
-                                    itg_error *err)
-{
-    itg_json *json = NULL;
-    itg_status status = itg_json_parse(text, strlen(text), source, &json, err);
-    if (status == ITG_OK) status = itg_preprocess_read(json, itg_json_root(json), out, err);
-    itg_json_destroy(json);
-    return status;
 }
 
 int32_t itg_stats_count(const itg_stats *stats)

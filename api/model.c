@@ -1,5 +1,6 @@
 /* Opens models and answers queries about them (intaglio.h). */
-#include "api/api.h"
+#include <intaglio/intaglio.h>
+#include "base/base.h"
 #include "graph/onnx/budget.h"
 #include "graph/onnx/file_read.h"
 #include "kernels/float_ops.h"
@@ -182,14 +183,4 @@ itg_status itg_hardware_notes_text(const itg_hardware *hw, const itg_model *mode
     itg_strbuf_add(&text, "");
     itg_hardware_notes(hw, model, &text);
     return itg_take_text(&text, out, err);
-}
-
-itg_status itg_take_text(itg_strbuf *text, char **out, itg_error *err)
-{
-    if (!itg_strbuf_ok(text) || !text->text) {
-        itg_strbuf_deinit(text);
-        return itg_fail(err, ITG_NO_MEMORY, "no memory for text");
-    }
-    *out = text->text;
-    return ITG_OK;
 }

@@ -1,6 +1,7 @@
 /* The public functions of programs (intaglio.h): saving with all data for later runs, opening,
  * running over a data set. */
-#include "api/api.h"
+#include <intaglio/intaglio.h>
+#include "base/base.h"
 #include "api/npy.h"
 #include "api/origin.h"
 #include "api/summary.h"

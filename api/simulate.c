@@ -1,5 +1,6 @@
 /* The annotated graph of a strategy, and its simulation (intaglio.h). */
-#include "api/api.h"
+#include <intaglio/intaglio.h>
+#include "base/base.h"
 #include "search/engine.h"
 #include "search/evaluator.h"
 #include "sim/strategy_file.h"

@@ -1,5 +1,6 @@
 /* Strategies and their files (intaglio.h). */
-#include "api/api.h"
+#include <intaglio/intaglio.h>
+#include "base/base.h"
 #include "recover/recover.h"
 #include "sim/evaluate.h"
 #include "sim/strategy_file.h"

@@ -69,9 +69,14 @@ void itg_strbuf_format(itg_strbuf *buffer, const char *format, ...) ITG_PRINTF(2
 void itg_strbuf_vformat(itg_strbuf *buffer, const char *format, va_list arguments);
 void itg_strbuf_json_string(itg_strbuf *buffer, const char *text); /* quoted and escaped */
 bool itg_strbuf_ok(const itg_strbuf *buffer);
+/* Hands the text over to the caller, who frees it; the builder is then empty or deinited. */
+itg_status itg_take_text(itg_strbuf *buffer, char **out, itg_error *err);
 void itg_strbuf_deinit(itg_strbuf *buffer);
 
 /* ---- files (file.c) ---- */
+/* The operating system's words for an errno, in buffer; returns it. */
+#define ITG_ERRNO_TEXT 128
+const char *itg_errno_text(int number, char buffer[ITG_ERRNO_TEXT]);
 /* Whole file into malloc'd memory (caller frees), one zero byte after the end. Larger than
  * max_bytes: ITG_LIMIT. Directories, fifos and the like are refused. */
 itg_status itg_file_read(const char *path, size_t max_bytes, unsigned char **out, size_t *out_bytes,
@@ -80,6 +85,8 @@ itg_status itg_file_read(const char *path, size_t max_bytes, unsigned char **out
  * folder. */
 itg_status itg_file_write(const char *path, const void *data, size_t bytes, itg_error *err);
 
+/* "folder/name"; malloc'd, NULL: no memory. */
+char *itg_path_in(const char *folder, const char *name);
 /* The path of a name in the folder of path; malloc'd, NULL: no memory. */
 char *itg_path_beside(const char *path, const char *name);
 

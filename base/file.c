@@ -9,13 +9,19 @@
 
 enum { TEMPORARY_NAMES = 100 };
 
+const char *itg_errno_text(int number, char buffer[ITG_ERRNO_TEXT])
+{
+    if (strerror_r(number, buffer, ITG_ERRNO_TEXT) != 0)
+        snprintf(buffer, ITG_ERRNO_TEXT, "error %d", number);
+    return buffer;
+}
+
 /* Fails with "path: cannot <what>: <text of errno>". */
 static itg_status fail_errno(itg_error *err, const char *path, const char *what, int number)
 {
-    char why[128];
-    if (strerror_r(number, why, sizeof why) != 0) snprintf(why, sizeof why, "error %d", number);
+    char why[ITG_ERRNO_TEXT];
     return itg_fail(err, number == ENOMEM ? ITG_NO_MEMORY : ITG_IO, "%s: cannot %s: %s", path, what,
-                    why);
+                    itg_errno_text(number, why));
 }
 
 /* ---- reading ---- */
@@ -225,4 +231,12 @@ char *itg_path_beside(const char *path, const char *name)
     memcpy(out, path, folder);
     memcpy(out + folder, name, length);
     return out;
+}
+
+char *itg_path_in(const char *folder, const char *name)
+{
+    size_t bytes = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(bytes);
+    if (path) snprintf(path, bytes, "%s/%s", folder, name);
+    return path;
 }

@@ -102,3 +102,13 @@ void itg_strbuf_deinit(itg_strbuf *buffer)
     free(buffer->text);
     memset(buffer, 0, sizeof *buffer);
 }
+
+itg_status itg_take_text(itg_strbuf *buffer, char **out, itg_error *err)
+{
+    if (!itg_strbuf_ok(buffer) || !buffer->text) {
+        itg_strbuf_deinit(buffer);
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for text");
+    }
+    *out = buffer->text;
+    return ITG_OK;
+}

@@ -44,9 +44,8 @@ static itg_status check_identity(const char *path, const unsigned char *header, 
 
 static itg_status fail_errno(itg_error *err, const char *path, int number)
 {
-    char why[128];
-    if (strerror_r(number, why, sizeof why) != 0) snprintf(why, sizeof why, "error %d", number);
-    return itg_fail(err, ITG_IO, "%s: cannot open: %s", path, why);
+    char why[ITG_ERRNO_TEXT];
+    return itg_fail(err, ITG_IO, "%s: cannot open: %s", path, itg_errno_text(number, why));
 }
 
 /* empty: the file is absent or has no bytes. O_NONBLOCK: opening a fifo does not wait. */

@@ -11,9 +11,8 @@
 
 static itg_status fail_errno(itg_error *err, const char *path, const char *what)
 {
-    char why[128];
-    if (strerror_r(errno, why, sizeof why) != 0) snprintf(why, sizeof why, "error %d", errno);
-    return itg_fail(err, ITG_IO, "%s: cannot %s: %s", path, what, why);
+    char why[ITG_ERRNO_TEXT];
+    return itg_fail(err, ITG_IO, "%s: cannot %s: %s", path, what, itg_errno_text(errno, why));
 }
 
 /* Up to `bytes`, or the end; -1: errno. */
@@ -134,14 +133,6 @@ itg_status itg_file_send(itg_link *link, const char *name, const itg_remote_file
 
 /* ---- the worker's cache: files named by their hashes ---- */
 
-static char *path_in(const itg_file_cache *cache, const char *name)
-{
-    size_t bytes = strlen(cache->folder) + strlen(name) + 2;
-    char *path = malloc(bytes);
-    if (path) snprintf(path, bytes, "%s/%s", cache->folder, name);
-    return path;
-}
-
 /* A file, or what is left of one that was never finished. */
 static bool is_ours(const char *name)
 {
@@ -158,7 +149,7 @@ static int64_t look_around(const itg_file_cache *cache, char oldest[65])
     oldest[0] = '\0';
     for (const struct dirent *d; folder && (d = readdir(folder));) {
         struct stat about;
-        char *path = is_ours(d->d_name) ? path_in(cache, d->d_name) : NULL;
+        char *path = is_ours(d->d_name) ? itg_path_in(cache->folder, d->d_name) : NULL;
         if (path && stat(path, &about) == 0 && S_ISREG(about.st_mode)) {
             sum += about.st_size;
             bool older =
@@ -183,7 +174,7 @@ static itg_status make_room(const itg_file_cache *cache, int64_t bytes, itg_erro
                         "%s: a file of %lld bytes is larger than the cache, %lld (--cache-mb)",
                         cache->folder, (long long)bytes, (long long)cache->most_bytes);
     while (look_around(cache, oldest) > cache->most_bytes - bytes && *oldest) {
-        char *path = path_in(cache, oldest);
+        char *path = itg_path_in(cache->folder, oldest);
         int rc = path ? unlink(path) : -1;
         free(path);
         if (rc != 0 && errno != ENOENT) return fail_errno(err, cache->folder, "make room");
@@ -239,7 +230,7 @@ static itg_status download(const itg_file_cache *cache, itg_link *link, const ch
 {
     char hex[65];
     unsigned char found[32];
-    char *part = path_in(cache, "part-XXXXXX");
+    char *part = itg_path_in(cache->folder, "part-XXXXXX");
     int file = part ? mkstemp(part) : -1;
     itg_sha256_hex(hash, hex);
     if (file < 0) {
@@ -262,7 +253,7 @@ itg_status itg_file_fetch(const itg_file_cache *cache, itg_link *link, const cha
     char hex[65];
     unsigned char found[32];
     int64_t there = -1;
-    char *path = path_in(cache, itg_sha256_hex(hash, hex));
+    char *path = itg_path_in(cache->folder, itg_sha256_hex(hash, hex));
     if (!path) return itg_fail(err, ITG_NO_MEMORY, "no memory for a path");
     bool kept = hash_file(path, found, &there, NULL) == ITG_OK && there == bytes &&
                 memcmp(found, hash, 32) == 0;

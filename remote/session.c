@@ -12,20 +12,12 @@ enum { MOST_DEPTH = 32 };
 
 /* ---- the model: its files linked into a folder under their own names, while it is opened ---- */
 
-static char *join(const char *folder, const char *name)
-{
-    size_t bytes = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(bytes);
-    if (path) snprintf(path, bytes, "%s/%s", folder, name);
-    return path;
-}
-
 static void remove_tree(const char *path, int depth)
 {
     DIR *folder = depth < MOST_DEPTH ? opendir(path) : NULL;
     for (const struct dirent *d; folder && (d = readdir(folder));) {
         char *inside =
-            strcmp(d->d_name, ".") && strcmp(d->d_name, "..") ? join(path, d->d_name) : NULL;
+            strcmp(d->d_name, ".") && strcmp(d->d_name, "..") ? itg_path_in(path, d->d_name) : NULL;
         if (inside && unlink(inside) != 0) remove_tree(inside, depth + 1);
         free(inside);
     }
@@ -39,7 +31,7 @@ void itg_session_clean(const char *cache_folder)
     for (const struct dirent *d; folder && (d = readdir(folder));) {
         long process = strncmp(d->d_name, "open-", 5) == 0 ? strtol(d->d_name + 5, NULL, 10) : 0;
         char *path = process > 0 && kill((pid_t)process, 0) != 0 && errno == ESRCH
-                         ? join(cache_folder, d->d_name)
+                         ? itg_path_in(cache_folder, d->d_name)
                          : NULL;
         if (path) remove_tree(path, 0);
         free(path);
@@ -49,9 +41,9 @@ void itg_session_clean(const char *cache_folder)
 
 static itg_status fail_errno(itg_error *err, const char *path, const char *what)
 {
-    char why[128];
-    if (strerror_r(errno, why, sizeof why) != 0) snprintf(why, sizeof why, "error %d", errno);
-    return itg_fail(err, ITG_FAILURE, "%.300s: cannot %s: %s", path, what, why);
+    char why[ITG_ERRNO_TEXT];
+    return itg_fail(err, ITG_FAILURE, "%.300s: cannot %s: %s", path, what,
+                    itg_errno_text(errno, why));
 }
 
 static itg_status make_folders(char *path, size_t from, itg_error *err)
@@ -69,7 +61,7 @@ static itg_status make_folders(char *path, size_t from, itg_error *err)
 
 static itg_status place(const char *folder, const itg_remote_file *f, itg_error *err)
 {
-    char *path = join(folder, f->path);
+    char *path = itg_path_in(folder, f->path);
     if (!path) return itg_fail(err, ITG_NO_MEMORY, "no memory for a path");
     itg_status status = make_folders(path, strlen(folder) + 1, err);
     if (status == ITG_OK && link(f->source, path) != 0)
@@ -88,7 +80,7 @@ static itg_status open_model(itg_session *s, const char *folder, const itg_share
         bool is_model = strcmp(f->kind, "model") == 0;
         if (!is_model && strcmp(f->kind, "data") != 0) continue;
         status = place(folder, f, err);
-        if (is_model && !path) path = join(folder, f->path);
+        if (is_model && !path) path = itg_path_in(folder, f->path);
     }
     if (status == ITG_OK && !path)
         status = itg_fail(err, ITG_BAD_FILE, "the search's description names no model");
@@ -102,7 +94,7 @@ static itg_status open_in_folder(itg_session *s, const char *cache, const itg_sh
 {
     char name[48];
     snprintf(name, sizeof name, "open-%ld-XXXXXX", (long)getpid());
-    char *folder = join(cache, name);
+    char *folder = itg_path_in(cache, name);
     if (!folder) return itg_fail(err, ITG_NO_MEMORY, "no memory for a path");
     itg_status status = mkdtemp(folder) ? ITG_OK : fail_errno(err, cache, "create a folder in it");
     if (status == ITG_OK) {

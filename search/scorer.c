@@ -123,22 +123,14 @@ itg_status itg_share_model_of(const itg_share_part *parts, int32_t count, itg_sh
     return ITG_OK;
 }
 
-static itg_status read_preprocess(const char *text, itg_preprocess *out, itg_error *err)
-{
-    itg_json *json = NULL;
-    itg_status status =
-        itg_json_parse(text, strlen(text), ITG_SHARE_HEAD ": preprocessing", &json, err);
-    if (status == ITG_OK) status = itg_preprocess_read(json, itg_json_root(json), out, err);
-    itg_json_destroy(json);
-    return status;
-}
-
 static itg_status take_texts(itg_scorer *c, const head *h, itg_error *err)
 {
     itg_searching *s = &c->s;
     itg_status status = itg_hardware_parse(h->hardware, strlen(h->hardware),
                                            ITG_SHARE_HEAD ": hardware", &c->hw, err);
-    if (status == ITG_OK) status = read_preprocess(h->preprocess, &c->preprocess, err);
+    if (status == ITG_OK)
+        status = itg_preprocess_from_text(h->preprocess, ITG_SHARE_HEAD ": preprocessing",
+                                          &c->preprocess, err);
     if (status != ITG_OK) return status;
     s->hw = c->hw;
     s->evaluator.hw = c->hw;
@@ -335,13 +327,7 @@ itg_status itg_scorer_score(itg_scorer *c, const char *request, size_t bytes, in
     if (status == ITG_OK) {
         itg_status scored = itg_search_score_point(
             &c->s, asked.point, asked.races ? &asked.race : NULL, threads, &score, &why);
-        itg_strbuf text = {0};
-        if (scored == ITG_OK || scored == ITG_INFEASIBLE || scored == ITG_UNBOUNDED) {
-            itg_share_write_reply(scored, &score, why.message, &text);
-            status = itg_share_take(&text, reply, err);
-        } else {
-            status = itg_fail(err, scored, "%s", why.message);
-        }
+        status = itg_share_reply(scored, &score, &why, reply, err);
     }
     itg_asked_deinit(&asked);
     return status;

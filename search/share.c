@@ -28,13 +28,10 @@ static itg_status check(const itg_searching *s, itg_error *err)
 
 static itg_status write_head(const itg_searching *s, itg_strbuf *out, itg_error *err)
 {
-    char *options = NULL;
+    char *options = NULL, *preprocess = NULL;
     itg_json_writer w = {0};
-    itg_strbuf preprocess = {0};
     itg_status status = itg_search_options_text(s->options, &options, err);
-    itg_preprocess_write(s->evaluator.preprocess, &preprocess);
-    if (status == ITG_OK && !itg_strbuf_ok(&preprocess))
-        status = itg_fail(err, ITG_NO_MEMORY, "no memory for what trials share");
+    if (status == ITG_OK) status = itg_preprocess_text(s->evaluator.preprocess, &preprocess, err);
     if (status == ITG_OK) {
         itg_json_begin(&w, NULL, '{');
         itg_json_put_int(&w, "format", ITG_SHARE_FORMAT);
@@ -42,12 +39,12 @@ static itg_status write_head(const itg_searching *s, itg_strbuf *out, itg_error 
         itg_json_put_text(&w, "model", itg_model_name(s->model));
         itg_json_put_hash(&w, "model_hash", itg_model_hash(s->model));
         itg_json_put_text(&w, "options", options);
-        itg_json_put_text(&w, "preprocess", preprocess.text);
+        itg_json_put_text(&w, "preprocess", preprocess);
         itg_json_put_text(&w, "hardware", s->hw->json);
         itg_json_put_hex(&w, "quality_floor", s->objective.quality_floor);
         itg_json_end(&w, '}');
     }
-    itg_strbuf_deinit(&preprocess);
+    itg_free(preprocess);
     itg_free(options);
     *out = w.text;
     return status;
@@ -134,20 +131,8 @@ void itg_share_destroy(itg_share *share)
 
 itg_status itg_work_request(const itg_work *work, char **out, itg_error *err)
 {
-    itg_strbuf text = {0};
-    itg_share_write_request(&work->searching->evaluator.points->space, work->point, work->race,
-                            &text);
-    return itg_share_take(&text, out, err);
-}
-
-static itg_status reply_text(itg_status status, const itg_score *score, const itg_error *why,
-                             char **out, itg_error *err)
-{
-    itg_strbuf text = {0};
-    if (status != ITG_OK && status != ITG_INFEASIBLE && status != ITG_UNBOUNDED)
-        return itg_fail(err, status, "%s", why->message);
-    itg_share_write_reply(status, score, why->message, &text);
-    return itg_share_take(&text, out, err);
+    return itg_share_request(&work->searching->evaluator.points->space, work->point, work->race,
+                             out, err);
 }
 
 /* The point with the widest widths: cheap to describe, and it runs all samples. */
@@ -159,16 +144,14 @@ itg_status itg_work_probe(const itg_work *work, int threads, char **request, cha
     int32_t *point = calloc((size_t)points->space.dim_count + 1, sizeof *point);
     itg_score score = itg_score_unknown();
     itg_error why = {0};
-    itg_strbuf text = {0};
     char *asked = NULL;
     if (!point) return itg_fail(err, ITG_NO_MEMORY, "no memory for a point");
     itg_point_space_corner(points, false, point);
-    itg_share_write_request(&points->space, point, NULL, &text);
-    itg_status status = itg_share_take(&text, &asked, err);
+    itg_status status = itg_share_request(&points->space, point, NULL, &asked, err);
     if (status == ITG_OK) {
         itg_status scored =
             itg_search_score_point((void *)(uintptr_t)s, point, NULL, threads, &score, &why);
-        status = reply_text(scored, &score, &why, reply, err);
+        status = itg_share_reply(scored, &score, &why, reply, err);
     }
     free(point);
     if (status == ITG_OK)
@@ -180,7 +163,7 @@ itg_status itg_work_probe(const itg_work *work, int threads, char **request, cha
 
 itg_status itg_work_reply(const itg_work *work, char **out, itg_error *err)
 {
-    return reply_text(work->status, &work->score, &work->error, out, err);
+    return itg_share_reply(work->status, &work->score, &work->error, out, err);
 }
 
 itg_status itg_work_accept(itg_work *work, const char *reply, size_t bytes, const char *worker,

@@ -21,19 +21,18 @@ typedef struct itg_asked {
     itg_trial best;
     itg_archive front;
 } itg_asked;
-void itg_share_write_request(const itg_search_space *space, const int32_t *point,
-                             const itg_race *race, itg_strbuf *out);
+/* *out is freed with itg_free. race NULL: none. */
+itg_status itg_share_request(const itg_search_space *space, const int32_t *point,
+                             const itg_race *race, char **out, itg_error *err);
 /* *out is freed with itg_asked_deinit, also after a failure. */
 itg_status itg_share_read_request(const char *text, size_t bytes, const itg_objective *objective,
                                   itg_asked *out, itg_error *err);
 void itg_asked_deinit(itg_asked *asked);
 
-/* status: ITG_OK with a score, or ITG_INFEASIBLE, ITG_UNBOUNDED with the reason. */
-void itg_share_write_reply(itg_status status, const itg_score *score, const char *why,
-                           itg_strbuf *out);
+/* status: ITG_OK with a score, or ITG_INFEASIBLE, ITG_UNBOUNDED with the reason; others are no
+ * reply, and fail with `why`. *out is freed with itg_free. */
+itg_status itg_share_reply(itg_status status, const itg_score *score, const itg_error *why,
+                           char **out, itg_error *err);
 itg_status itg_share_read_reply(const char *text, size_t bytes, itg_status *status,
                                 itg_score *score, itg_error *why, itg_error *err);
-
-/* The text of a builder, which is left empty. */
-itg_status itg_share_take(itg_strbuf *from, char **out, itg_error *err);
 #endif

@@ -4,20 +4,11 @@
 #include <string.h>
 #include "base/json_take.h"
 #include "base/json_write.h"
+#include "search/points.h"
 #include "search/share.h"
 
 #define MOST_FRONT 100000
 #define MOST_SAMPLES (INT64_C(1) << 53)
-
-itg_status itg_share_take(itg_strbuf *from, char **out, itg_error *err)
-{
-    if (!itg_strbuf_ok(from) || !from->text) {
-        itg_strbuf_deinit(from);
-        return itg_fail(err, ITG_NO_MEMORY, "no memory for the text of a trial");
-    }
-    *out = from->text;
-    return ITG_OK;
-}
 
 /* ---- scores ---- */
 
@@ -85,8 +76,8 @@ static void put_race(itg_json_writer *w, const itg_race *race)
     itg_json_end(w, '}');
 }
 
-void itg_share_write_request(const itg_search_space *space, const int32_t *point,
-                             const itg_race *race, itg_strbuf *out)
+itg_status itg_share_request(const itg_search_space *space, const int32_t *point,
+                             const itg_race *race, char **out, itg_error *err)
 {
     itg_json_writer w = {0};
     itg_json_begin_as(&w, NULL, '{', ITG_JSON_TIGHT);
@@ -96,7 +87,7 @@ void itg_share_write_request(const itg_search_space *space, const int32_t *point
     itg_json_end(&w, ']');
     if (race) put_race(&w, race);
     itg_json_end(&w, '}');
-    *out = w.text;
+    return itg_take_text(&w.text, out, err);
 }
 
 static void take_point(itg_json_taker *t, const itg_json_value *list, const itg_search_space *space,
@@ -109,12 +100,9 @@ static void take_point(itg_json_taker *t, const itg_json_value *list, const itg_
     if (!out->point) itg_json_refuse(t, list, ITG_NO_MEMORY, "no memory for a point");
     for (int32_t d = 0; t->status == ITG_OK && d < space->dim_count; d++) {
         const itg_json_value *v = itg_json_at(list, (size_t)d);
-        const itg_dim *dim = &space->dims[d];
-        int32_t value = (int32_t)itg_json_int_of(t, v, 0, INT32_MAX), level = 0;
-        while (level < dim->count && dim->values[level] != value)
-            level++;
-        if (level == dim->count) itg_json_refuse(t, v, ITG_BAD_FILE, "is no choice there");
-        out->point[d] = value;
+        out->point[d] = (int32_t)itg_json_int_of(t, v, 0, INT32_MAX);
+        if (itg_dim_level(&space->dims[d], out->point[d]) < 0)
+            itg_json_refuse(t, v, ITG_BAD_FILE, "is no choice there");
     }
 }
 
@@ -192,19 +180,22 @@ static const struct {
 } answers[] = {{ITG_OK, "ok"}, {ITG_INFEASIBLE, "infeasible"}, {ITG_UNBOUNDED, "unbounded"}};
 enum { ANSWERS = sizeof answers / sizeof *answers };
 
-void itg_share_write_reply(itg_status status, const itg_score *score, const char *why,
-                           itg_strbuf *out)
+itg_status itg_share_reply(itg_status status, const itg_score *score, const itg_error *why,
+                           char **out, itg_error *err)
 {
     itg_json_writer w = {0};
+    int which = 0;
+    while (which < ANSWERS && answers[which].status != status)
+        which++;
+    if (which == ANSWERS) return itg_fail(err, status, "%s", why->message);
     itg_json_begin_as(&w, NULL, '{', ITG_JSON_TIGHT);
-    for (int i = 0; i < ANSWERS; i++)
-        if (answers[i].status == status) itg_json_put_text(&w, "status", answers[i].name);
+    itg_json_put_text(&w, "status", answers[which].name);
     if (status == ITG_OK)
         put_score(&w, "score", score);
     else
-        itg_json_put_text(&w, "why", why);
+        itg_json_put_text(&w, "why", why->message);
     itg_json_end(&w, '}');
-    *out = w.text;
+    return itg_take_text(&w.text, out, err);
 }
 
 itg_status itg_share_read_reply(const char *text, size_t bytes, itg_status *status,

@@ -79,9 +79,8 @@ static itg_status add_name(const char *path, const char *name, char ***names, in
         if (!more) return no_memory(path, err);
         *names = more;
     }
-    char *whole = malloc(strlen(path) + strlen(name) + 2);
+    char *whole = itg_path_in(path, name);
     if (!whole) return no_memory(path, err);
-    sprintf(whole, "%s/%s", path, name);
     (*names)[(*count)++] = whole;
     return ITG_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/json_write.h"
 #include "sim/sim.h"
 #include <math.h>
+#include <string.h>
 
 static void put_list(itg_json_writer *w, const char *key, const float *values, int32_t count)
 {
@@ -105,4 +106,21 @@ itg_status itg_preprocess_read(const itg_json *json, const itg_json_value *v, it
     read_inputs(&t, v, p.inputs);
     if (t.status == ITG_OK) *out = p;
     return t.status;
+}
+
+itg_status itg_preprocess_text(const itg_preprocess *p, char **out, itg_error *err)
+{
+    itg_strbuf text = {0};
+    itg_preprocess_write(p, &text);
+    return itg_take_text(&text, out, err);
+}
+
+itg_status itg_preprocess_from_text(const char *text, const char *source, itg_preprocess *out,
+                                    itg_error *err)
+{
+    itg_json *json = NULL;
+    itg_status status = itg_json_parse(text, strlen(text), source, &json, err);
+    if (status == ITG_OK) status = itg_preprocess_read(json, itg_json_root(json), out, err);
+    itg_json_destroy(json);
+    return status;
 }

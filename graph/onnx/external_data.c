@@ -29,12 +29,11 @@ static itg_status refuse_location(const reader *r, const char *location, const c
 static itg_status fail_system(const reader *r, const char *location, const char *what)
 {
     const int number = errno;
-    char why[128];
+    char why[ITG_ERRNO_TEXT];
     if (number == ELOOP || number == ENOTDIR)
         return refuse_location(r, location, "links are not followed");
-    if (strerror_r(number, why, sizeof why) != 0) snprintf(why, sizeof why, "error %d", number);
     return itg_fail(r->err, ITG_IO, "its data lies in '%.100s': cannot %s: %s", location, what,
-                    why);
+                    itg_errno_text(number, why));
 }
 
 /* Opens the model's folder when the first tensor needs it; most models need no other file. */
