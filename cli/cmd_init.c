@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST_NAMES = 4096, TRIED_SAMPLES = 256, LAYOUTS = 3 };
@@ -61,17 +60,11 @@ static itg_status list(work *w, itg_error *err)
     return ITG_OK;
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t length = strlen(name), n = strlen(end);
-    return length > n && strcmp(name + length - n, end) == 0;
-}
-
 static itg_status find_model(work *w, itg_error *err)
 {
     if (w->args->argument_count > 0) w->model_path = w->args->arguments[0];
     for (int i = 0; i < w->count && w->args->argument_count == 0; i++) {
-        if (!ends_with(w->names[i], ".onnx")) continue;
+        if (!itg_cli_ends_with(w->names[i], ".onnx")) continue;
         if (w->model_path)
             return itg_fail(err, ITG_BAD_ARGUMENT,
                             "'%.200s' and '%.200s' are two models: say which, as in intaglio init "
@@ -101,12 +94,6 @@ static size_t common_length(const char *a, const char *b)
     while (a[n] && a[n] == b[n])
         n++;
     return n;
-}
-
-static bool is_folder(const char *name)
-{
-    struct stat info;
-    return stat(name, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 /* ---- trying ---- */
@@ -188,7 +175,7 @@ static itg_status find_data(work *w, itg_error *err)
                         w->model_path);
     if (!most) most = samples_of(w, w->data);
     if (w->labels) return ITG_OK;
-    if (is_folder(w->data) && fits(w, w->data, w->data)) {
+    if (itg_cli_is_folder(w->data) && fits(w, w->data, w->data)) {
         w->labels = w->data;
         return ITG_OK;
     }

@@ -26,20 +26,26 @@ const char *itg_cli_shape(const itg_shape *shape, char *buffer, size_t size)
     return buffer;
 }
 
-/* ---- data ---- */
+bool itg_cli_ends_with(const char *text, const char *end)
+{
+    size_t a = strlen(text), b = strlen(end);
+    return a >= b && strcmp(text + a - b, end) == 0;
+}
 
-static bool is_folder(const char *text)
+bool itg_cli_is_folder(const char *path)
 {
     struct stat info;
-    return stat(text, &info) == 0 && S_ISDIR(info.st_mode);
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
+
+/* ---- data ---- */
 
 const char *itg_cli_data_text(const itg_model *model, const char *text,
                               char buffer[ITG_CLI_DATA_TEXT])
 {
     const itg_shape *s =
         model && itg_model_input_count(model) == 1 ? itg_model_input_shape(model, 0) : NULL;
-    if (!s || s->rank != 4 || strlen(text) > ITG_CLI_DATA_TEXT - 64 || !is_folder(text))
+    if (!s || s->rank != 4 || strlen(text) > ITG_CLI_DATA_TEXT - 64 || !itg_cli_is_folder(text))
         return text;
     for (int32_t i = 1; i < 4; i++)
         if (s->dims[i] < 1) return text;
@@ -54,7 +60,7 @@ itg_status itg_cli_data_open_files(const itg_model *model, const char *data, con
     itg_cli_data opened = {0};
     char sized[ITG_CLI_DATA_TEXT], classes[ITG_CLI_DATA_TEXT];
     data = itg_cli_data_text(model, data, sized);
-    if (labels && is_folder(labels)) {
+    if (labels && itg_cli_is_folder(labels)) {
         snprintf(classes, sizeof classes, "%s:classes", labels);
         labels = classes;
     }

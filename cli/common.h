@@ -6,6 +6,9 @@
 
 /* Appends to the text in a buffer of `size` bytes. Text that does not fit is cut off. */
 void itg_cli_append(char *out, size_t size, const char *format, ...) ITG_PRINTF(3, 4);
+/* Whether the text ends with `end`. */
+bool itg_cli_ends_with(const char *text, const char *end);
+bool itg_cli_is_folder(const char *path);
 #define ITG_CLI_HEX 65 /* of a SHA-256, terminated */
 
 const char *itg_cli_shape(const itg_shape *shape, char *buffer, size_t size); /* "[1,3,32,32]" */

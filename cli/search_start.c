@@ -20,12 +20,6 @@ static bool is_number(const char *text)
     return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 16;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t a = strlen(text), b = strlen(end);
-    return a >= b && strcmp(text + a - b, end) == 0;
-}
-
 static itg_status start_of_record(itg_cli_search_work *w, const itg_run_record *r,
                                   itg_search_start **out, itg_error *err)
 {
@@ -113,8 +107,8 @@ static itg_status make_start(itg_cli_search_work *w, const char *what, itg_searc
         return itg_fail(err, ITG_BAD_ARGUMENT, "--start %s goes with --db, the log of the run",
                         what);
     }
-    return ends_with(what, ".onnx") ? start_of_model(w, what, out, err)
-                                    : start_of_file(w, what, out, err);
+    return itg_cli_ends_with(what, ".onnx") ? start_of_model(w, what, out, err)
+                                            : start_of_file(w, what, out, err);
 }
 
 /* Takes the start. For a resumed run it is that of its options; a given one must be the same point.
