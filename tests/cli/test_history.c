@@ -22,7 +22,7 @@ static int make_runs(void **state)
     (void)state;
     searched(M4);
     searched(M4 "--trials 2");
-    searched(SEARCH "vta" DATA " --db trend.db");
+    searched(SEARCH "esp32" DATA " --db trend.db");
     searched(M4 "--max-drop 10%");
     searched(M4);
     return 0;
@@ -64,9 +64,9 @@ static void history_compares_each_run_with_the_one_before_that_it_can(void **sta
         assert_int_equal(truth_of(json, i, "best_so_far"), best[i]);
     }
     itg_json_destroy(json);
-    outcome o = run("runs history digits.onnx --hw vta --db trend.db");
+    outcome o = run("runs history digits.onnx --hw esp32 --db trend.db");
     assert_int_equal(o.status, 0);
-    assert_contains(o.out, "vta");
+    assert_contains(o.out, "esp32");
     assert_null(strstr(o.out, "cortex-m"));
     done(&o);
 }

@@ -70,7 +70,7 @@ static void edges_come_in_order_and_groups_by_first_edge(void **state)
         assert_int_equal(s->groups[i].is_graph_input, i == 0);
         assert_int_equal(s->groups[i].is_graph_output, i == 8);
         assert_int_equal(s->groups[i].edge_count, i == 2 || i == 6 ? 2 : 1);
-        assert_int_equal(s->groups[i].dtype_mask, s->groups[i].is_weight ? 2 : 1);
+        assert_int_equal(s->groups[i].dtype_mask, s->groups[i].is_weight ? 6 : 1); /* w8, w7 */
         assert_string_equal(widths(s, s->groups[i].edges[0]), "2,3,4,5,6,7,8");
     }
     assert_int_equal(s->groups[2].edges[1], 5);

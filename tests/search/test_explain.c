@@ -64,7 +64,7 @@ static itg_search_options options_of(double max_drop, double bytes)
         .threads = 1};
 }
 
-#define LOSES "within the limits, the nearest loses 55.00 points of top-1, 1.50 are allowed"
+#define LOSES "within the limits, the nearest loses 40.00 points of top-1, 1.50 are allowed"
 #define TAKES "the nearest takes 242 weight bytes, the limit is 80; the search was ended by "
 
 static void what_ended_a_search_is_told(void **state)

@@ -90,13 +90,13 @@ static itg_search_options options(const char *searcher)
     return o;
 }
 
-/* greedy comes as far as annealing does, hago-greedy, which goes over the widths once, half as far
- * again; both in a fraction of its trials. */
+/* greedy comes within a fifth of what annealing finds in ten times its trials, hago-greedy, which goes
+ * over the widths once, within a half. */
 static void greedy_searchers_begin_where_accumulators_hold(void **state)
 {
     static const char *const targets[] = {"cortex-m", "x86-vnni"}, *const searchers[] = {
                                                                        "greedy", "hago-greedy"};
-    static const double most[] = {1.1, 1.5};
+    static const double most[] = {1.2, 1.5};
     (void)state;
     for (int t = 0; t < 2; t++) {
         subject s;
