@@ -54,10 +54,9 @@ void *itg_attr_slot(const itg_attr *attr, itg_attrs *attrs)
 static void set_preset(const itg_attr *attr, itg_attrs *attrs)
 {
     void *slot = itg_attr_slot(attr, attrs);
-    int word = (int)attr->preset;
     switch (attr->field->kind) {
     case ITG_KIND_BOOL:
-        *(bool *)slot = word != 0;
+        *(bool *)slot = attr->preset != 0;
         break;
     case ITG_KIND_FLOAT:
     case ITG_KIND_BOUND:
@@ -67,9 +66,11 @@ static void set_preset(const itg_attr *attr, itg_attrs *attrs)
         break;
     case ITG_KIND_DTYPE:
     case ITG_KIND_NAME:
-    case ITG_KIND_AUTO_PAD:
+    case ITG_KIND_AUTO_PAD: {
+        int word = (int)attr->preset;
         memcpy(slot, &word, sizeof word);
         break;
+    }
     default:
         for (size_t i = 0; i < attr->field->size / sizeof(int64_t); i++)
             ((int64_t *)slot)[i] = (int64_t)attr->preset;

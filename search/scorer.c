@@ -209,6 +209,20 @@ static void take_outputs(itg_unpacker *u, const itg_model *model, int64_t sample
         if (!isfinite(out->values[i])) itg_unpack_refuse(u, "an output is not finite");
 }
 
+/* A class is that of the largest value of the first output: losses against it are not negative. */
+static void check_classes(itg_unpacker *u, const itg_model *model, const itg_sample_set *set)
+{
+    const itg_reference *r = &set->outputs;
+    int64_t most = output_elements(model, 0);
+    for (int64_t s = 0; s < r->samples && r->values && set->classes && most > 1; s++) {
+        const float *values = r->values + s * r->elements;
+        for (int64_t i = 0; u->status == ITG_OK && i < most; i++)
+            if (values[i] > values[set->classes[s]])
+                itg_unpack_refuse(u, "the class of sample %lld is %lld, but class %lld has more",
+                                  (long long)s, (long long)set->classes[s], (long long)i);
+    }
+}
+
 static itg_status take_floats(itg_scorer *c, const itg_share_part *parts, int32_t count,
                               itg_error *err)
 {
@@ -221,6 +235,7 @@ static itg_status take_floats(itg_scorer *c, const itg_share_part *parts, int32_
     (void)itg_unpack(&u, score->value, ITG_METRIC_COUNT, sizeof *score->value);
     take_classes(&u, c->s.model, samples, set);
     take_outputs(&u, c->s.model, samples, &set->outputs);
+    check_classes(&u, c->s.model, set);
     itg_status status = itg_unpack_end(&u);
     if (status != ITG_OK) return status;
     bool needs = set->has_classes && !set->classes;

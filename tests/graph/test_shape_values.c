@@ -155,7 +155,7 @@ static void tiles_multiply_dimensions(void **state)
 static void top_k(float k, bool is_float, const char *expected)
 {
     net n = begin();
-    int64_t whole = (int64_t)k;
+    int64_t whole = is_float ? 0 : (int64_t)k;
     open_input(&n, ITG_F32, "2,5");
     given(&n, is_float ? ITG_F32 : ITG_S64, "1", is_float ? (void *)&k : (void *)&whole);
     itg_attrs attrs = itg_attrs_default(ITG_OP_TOP_K);
