@@ -21,7 +21,7 @@
 #include "hardware/hardware.h"
 #include "sim/sim.h"
 
-#define ITG_RECOVER_SAMPLES 512 /* if the options do not state a number */
+#define ITG_RECOVER_SAMPLES 1024 /* if the options do not state a number */
 
 /* Computes codes, scales and biases for the weights of every integer Conv, Gemm and MatMul with
  * constant weights. Bits, and thresholds of activations, do not change. A layer stays as it is if

@@ -303,7 +303,7 @@ typedef struct itg_recover_options {
     int32_t version;
     itg_recover_mode mode;
     const itg_dataset *data; /* samples to compare on; no labels */
-    int64_t most_samples;    /* of data, from the first on; 0: 512 */
+    int64_t most_samples;    /* of data, from the first on; 0: 1024 */
     int threads;
     itg_stop stop;
     /* Asked before each layer; true: it and all later ones keep the nearest codes. NULL: never. */

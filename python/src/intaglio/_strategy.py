@@ -354,7 +354,7 @@ def uniform(
     threshold: Optional[str] = None,
     weight_threshold: Optional[str] = None,
     recover: str = "auto",
-    calibration_samples: int = 512,
+    calibration_samples: int = 1024,
     float_kernels: str = "reference",
     preprocess: Optional[Preprocess] = None,
     threads: int = 0,
