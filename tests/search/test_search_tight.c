@@ -90,8 +90,8 @@ static itg_search_options options(const char *searcher)
     return o;
 }
 
-/* greedy comes within a fifth of what annealing finds in ten times its trials, hago-greedy, which goes
- * over the widths once, within a half. */
+/* greedy comes within a fifth of what annealing finds in ten times its trials, hago-greedy, which
+ * goes over the widths once, within a half. */
 static void greedy_searchers_begin_where_accumulators_hold(void **state)
 {
     static const char *const targets[] = {"cortex-m", "x86-vnni"}, *const searchers[] = {
