@@ -53,8 +53,9 @@ double itg_additive_step(const itg_additive *model, int32_t dim, int32_t from, i
     return term[to] - term[from];
 }
 
-/* The known level that says most about `level`: the nearest with a term of its own, of two the
- * lower, whose term is the larger and less disturbed by others. -1: none. */
+/* Returns the known level from which the term of `level` is best derived: the nearest one that was
+ * learned alone or with others. Of two at the same distance it is the lower one, whose term is
+ * larger and less disturbed by others. -1: no level is known. */
 static int32_t nearest_known(const itg_additive *m, int32_t dim, int32_t level)
 {
     const itg_dim *d = &m->space->dims[dim];
@@ -67,7 +68,8 @@ static int32_t nearest_known(const itg_additive *m, int32_t dim, int32_t level)
     return nearest;
 }
 
-/* Unknown terms of a dimension from the known ones, never outside its known neighbours'. */
+/* Derives the unknown terms of a dimension from the known ones. They stay between those of the
+ * known neighbours. */
 static void spread(itg_additive *m, int32_t dim)
 {
     const itg_dim *d = &m->space->dims[dim];
@@ -100,10 +102,11 @@ bool itg_additive_knows(const itg_additive *model, int32_t dim, int32_t level)
     return level == model->reference[dim] || model->learned[model->first[dim] + level] > 0;
 }
 
-/* What the terms do not explain of a change between two points, and among whom it is shared. */
+/* The part of a change between two points that the terms do not explain, and the terms that share
+ * it. */
 typedef struct residual {
     int32_t changed, sharing;
-    unsigned char worst; /* learned, of the terms that share */
+    unsigned char worst; /* how well the sharing terms are known (itg_additive.learned) */
     double expected, size;
 } residual;
 

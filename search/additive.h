@@ -1,7 +1,7 @@
-/* A number that points have (what is lost, what is saved) as a sum with one term for each
- * dimension's level: what a searcher expects of points that it has not asked for yet. Terms are
+/* A model of a number that every point has (its loss, its saving): a sum with one term for each
+ * dimension's level. A searcher uses it to predict points that it has not asked for yet. Terms are
  * relative to a reference point, whose terms are 0, and rise as widths fall. They are learned from
- * pairs of points that were told. */
+ * pairs of points whose outcomes are known. */
 #ifndef ITG_ADDITIVE_H
 #define ITG_ADDITIVE_H
 #include "search/searcher.h"
@@ -10,26 +10,28 @@ typedef struct itg_additive {
     const itg_search_space *space;
     int32_t *first;           /* [dim_count + 1]: where a dimension's terms begin */
     double *term;             /* INFINITY: the level cannot be run */
-    double *prior;            /* how terms of a dimension grow with its level, up to a factor */
-    unsigned char *learned;   /* 0: no, it follows the nearest that is; 1: with others; 2: alone */
+    double *prior;            /* the shape of a dimension's terms, up to a factor */
+    unsigned char *learned;   /* 0: derived from the nearest known term; 1: learned together with
+                                 others; 2: learned alone */
     const int32_t *reference; /* borrowed */
 } itg_additive;
 
-/* Terms before anything is known: the prior. */
+/* Sets every term to its prior. */
 itg_status itg_additive_init(itg_additive *model, const itg_search_space *space,
                              const int32_t *reference, itg_error *err);
 void itg_additive_deinit(itg_additive *model);
 double *itg_additive_prior(itg_additive *model, int32_t dim, int32_t level);
-/* Makes every term of a dimension what its prior says; before anything is learned. */
+/* Sets the terms of a dimension to their prior. Call it before anything is learned. */
 void itg_additive_reset(itg_additive *model, int32_t dim);
-/* Makes `to`, of the same space, equal to `from`. */
+/* Copies `from` to `to`; both have the same space. */
 void itg_additive_copy(itg_additive *to, const itg_additive *from);
-/* Whether a term was learned, and does not just follow another. */
+/* Whether a term was learned, not derived from another. */
 bool itg_additive_knows(const itg_additive *model, int32_t dim, int32_t level);
-/* What changes when a dimension goes from one level to another. */
+/* The predicted change when a dimension goes from one level to another. */
 double itg_additive_step(const itg_additive *model, int32_t dim, int32_t from, int32_t to);
-/* The number changed by `change` (INFINITY: `to` cannot be run) between two points. What the terms
- * do not explain is shared out among the dimensions that differ, by the size of their steps: only
- * among those learned worst, so that what was measured alone is not spoilt by guesses. */
+/* Learns that the number changed by `change` between two points (INFINITY: `to` cannot be run). The
+ * part that the terms do not explain is shared among the dimensions that differ, in proportion to
+ * their steps. Only the least well learned of them take part, so that guesses do not spoil what was
+ * measured alone. */
 void itg_additive_learn(itg_additive *model, const int32_t *from, const int32_t *to, double change);
 #endif

@@ -31,7 +31,8 @@ static const itg_searcher_parameter parameters[] = {
                              "standard deviations of quality to keep above the floor"},
     {0}};
 
-/* `levels` of those below the start's, evenly, the narrowest among them. */
+/* Plans probes of `levels` levels below the start's, evenly spaced; the narrowest is one of them.
+ */
 static void plan_probes(itg_allocate_state *s)
 {
     while (s->batch_count < ITG_ALLOCATE_BATCH && s->probe_dim < s->space->dim_count) {

@@ -1,4 +1,4 @@
-/* What allocate proposes: the choice of widths that its terms say is the best. */
+/* The proposals of allocate: the widths that are best according to its terms. */
 #include "search/allocate_state.h"
 #include "search/choices.h"
 #include "search/knapsack.h"
@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_CHOICES (1 << 20) /* of all lists of the knapsack together */
+#define MOST_CHOICES (1 << 20) /* of all lists together */
 #define MOST_NODES 300000      /* of branch and bound, for one proposal */
-#define MOST_AWAY 24  /* places from the choice that is wanted, if it was asked for before */
-#define MOST_TRIES 16 /* the same, each STEP of the share further away */
+#define MOST_AWAY 24           /* places from the wanted choice, if that was asked for before */
+#define MOST_TRIES 16          /* tries for one choice, each STEP of the share further away */
 #define STEP 0.02
 
-/* A group for each width that moves; others stay at the start's level. */
+/* A knapsack with one group for each width that may change; other widths stay at the start's level.
+ */
 typedef struct problem {
     itg_knapsack_item *items;
     int32_t *first, *dims; /* [groups + 1], [groups] */
@@ -48,7 +49,8 @@ static itg_status begin(const itg_allocate_state *s, problem *p)
         int32_t at = p->first[p->groups];
         for (int32_t l = 0; l <= itg_allocate_highest(s, d); l++) {
             double loss = itg_additive_step(&s->loss, d, from[d], l);
-            bool is_sound = l < from[d] ? loss > 0 : loss < 0; /* else a chance of the samples */
+            bool is_sound =
+                l < from[d] ? loss > 0 : loss < 0; /* otherwise it is noise of the samples */
             p->items[at++] = (itg_knapsack_item){-itg_additive_step(&s->saved, d, from[d], l),
                                                  is_sound ? loss : 0};
         }
@@ -58,7 +60,7 @@ static itg_status begin(const itg_allocate_state *s, problem *p)
     return ITG_OK;
 }
 
-/* Adds what is chosen to the batch, unless it was asked for before. */
+/* Adds the chosen point to the batch, unless it was asked for before. */
 static bool add_chosen(itg_allocate_state *s, const problem *p, double loss)
 {
     const size_t dims = (size_t)s->space->dim_count;
@@ -73,7 +75,8 @@ static bool add_chosen(itg_allocate_state *s, const problem *p, double loss)
     return !known;
 }
 
-/* What may be lost, beyond what the start loses; INFINITY: nothing fell below the floor yet. */
+/* Finds the loss that is allowed beyond the start's. INFINITY: no point fell below the floor yet.
+ */
 static itg_status find_cap(const itg_allocate_state *s, double *cap)
 {
     const double floor = s->options.quality_floor;
@@ -134,7 +137,7 @@ static itg_status find_target(const itg_allocate_state *s, const itg_knapsack *k
     return status;
 }
 
-/* Around the target, half of the batch on each side. */
+/* Proposes points around the target: half of the batch on each side. */
 static itg_status propose_around(itg_allocate_state *s, const problem *p)
 {
     const int32_t count = itg_knapsack_count(&p->solution), batch = ITG_ALLOCATE_BATCH;
@@ -169,7 +172,7 @@ static itg_status solve_knapsack(itg_allocate_state *s, problem *p)
     return status;
 }
 
-/* The target, or what is next to it on either side. */
+/* Proposes the target, or its nearest neighbour on either side. */
 static itg_status one_of_list(itg_allocate_state *s, problem *p, double aim)
 {
     int32_t target = 0;
@@ -185,13 +188,13 @@ static itg_status one_of_list(itg_allocate_state *s, problem *p, double aim)
 
 /* ---- several limits ---- */
 
-/* The problem as choices.h has it. Minimizing: the cost, with what is lost as the last limit;
- * maximizing quality: what is lost. */
+/* The problem in the form of choices.h. Minimizing a cost, the loss is the last limit; maximizing
+ * quality, the loss is the value. */
 typedef struct limited {
     itg_choices choices;
-    double *numbers; /* of all lists */
+    double *numbers; /* of all lists together */
     double *loss;
-    double lost; /* the widest that losses' sums are apart */
+    double lost; /* the largest difference between sums of losses */
 } limited;
 
 static itg_status begin_limited(const itg_allocate_state *s, const problem *p, limited *l)
@@ -206,7 +209,7 @@ static itg_status begin_limited(const itg_allocate_state *s, const problem *p, l
         l->loss[i] = p->items[i].loss;
         cost[i] = p->items[i].loss < INFINITY ? p->items[i].cost : INFINITY;
         if (s->options.maximize_quality || cost[i] < INFINITY) continue;
-        l->loss[i] = 0; /* it is never chosen, and a limit's uses are finite */
+        l->loss[i] = 0; /* such an item is never chosen; its uses must be finite */
     }
     l->choices = (itg_choices){.groups = p->groups,
                                .first = p->first,
@@ -249,7 +252,7 @@ static itg_status propose_limited(itg_allocate_state *s, problem *p, limited *l,
     return ITG_OK;
 }
 
-/* For the shares that are wanted, and then for a little more and less of them by turns. */
+/* Solves for the wanted shares, then for slightly larger and smaller ones in turn. */
 static itg_status one_limited(itg_allocate_state *s, problem *p, double aim, double used)
 {
     limited l;
@@ -269,7 +272,8 @@ static itg_status one_limited(itg_allocate_state *s, problem *p, double aim, dou
     return status;
 }
 
-/* As terms are no exact sums of a peak of memory, what is just beyond may keep the limits. */
+/* A peak of memory is not an exact sum of terms, so a point slightly beyond the limit may keep it.
+ */
 static const double shares[] = {1, 0.99, 1.01, 0.98, 1.02, 0.96, 0.94, 0.9};
 static const double caps[] = {1,    0.97, 1.03, 0.94, 1.06, 0.9, 1.1, 0.85,
                               1.15, 0.8,  1.2,  0.7,  1.3,  0.6, 1.5, 0.5};

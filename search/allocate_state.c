@@ -1,12 +1,12 @@
-/* What allocate and surrogate share: where they begin, and what outcomes are to them. */
+/* The part that allocate and surrogate share: their start, and the loss and cost of an outcome. */
 #include "search/allocate_state.h"
 #include "search/points.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define GROWTH 3.0     /* of the loss, for each bit less, where nothing is known */
-#define OVER_LIMIT 8.0 /* what exceeding another limit weighs, in shares of the start's cost */
+#define GROWTH 3.0     /* growth of the loss for each bit less, where nothing is known */
+#define OVER_LIMIT 8.0 /* the weight of exceeding another limit, in shares of the start's cost */
 
 /* ---- outcomes ---- */
 
@@ -55,7 +55,8 @@ int32_t *itg_allocate_add_point(itg_allocate_state *s)
     return levels;
 }
 
-/* The highest level that is chosen among: where a start is given, also what is wider. */
+/* The highest level of a width that may be chosen. With a start it may be wider than the start's.
+ */
 int32_t itg_allocate_highest(const itg_allocate_state *s, int32_t d)
 {
     return s->options.start ? s->space->dims[d].count - 1 : s->beginning.best[d];
@@ -96,7 +97,7 @@ static void set_priors(itg_allocate_state *s)
     }
 }
 
-/* If the start keeps every limit, so does every narrower point: limits are then no constraints. */
+/* Drops the limits if the start keeps them all: every narrower point then keeps them, too. */
 static itg_status begin_limits(itg_allocate_state *s)
 {
     itg_status status = ITG_OK;

@@ -42,9 +42,9 @@ typedef struct anneal_state {
     uint32_t *movable; /* dimensions with more than one value */
     int32_t movable_count;
     double energy, widest_cost, temperature;
-    double most_energy, floor; /* of the proposal that is out */
+    double most_energy, floor; /* of the proposal whose outcome is awaited */
     bool started, waiting, accepted_any;
-    bool takes_start, at_start; /* the start is still to be asked; it is out */
+    bool takes_start, at_start; /* the start is not asked for yet; its outcome is awaited */
 } anneal_state;
 
 static double parameter(const anneal_state *s, int index)
@@ -85,14 +85,15 @@ static double energy_of(const anneal_state *s, const itg_outcome *o)
     return -o->quality + parameter(s, PENALTY) * miss;
 }
 
-/* A quality below which every energy is above most_energy, whatever the cost. */
+/* The quality below which the energy exceeds most_energy at any cost. */
 static double floor_of(const anneal_state *s)
 {
     if (s->options.maximize_quality) return -s->most_energy;
     return s->options.quality_floor - s->most_energy / parameter(s, PENALTY);
 }
 
-/* Another level of a dimension, uniformly: at most `most` away where there is an order. */
+/* Draws another level of a dimension, uniformly. On an ordered dimension it is at most `most` away.
+ */
 static int32_t another_level(const itg_dim *dim, int32_t level, int32_t most, itg_rng *rng)
 {
     int32_t low = 0, high = dim->count - 1;
@@ -102,7 +103,7 @@ static int32_t another_level(const itg_dim *dim, int32_t level, int32_t most, it
     return other < level ? other : other + 1;
 }
 
-/* The first dimensions of a partial Fisher-Yates shuffle are those that move. */
+/* Moves the dimensions that a partial Fisher-Yates shuffle puts first. */
 static void propose(anneal_state *s, itg_rng *rng, int32_t *levels)
 {
     int32_t one_in = (int32_t)parameter(s, ONE_IN), most = (int32_t)parameter(s, LEVELS);
@@ -145,7 +146,8 @@ static itg_status tell(void *state, const int32_t *levels, const itg_outcome *ou
     anneal_state *s = state;
     bool first = s->floor == -INFINITY && !s->accepted_any;
     s->waiting = false;
-    if (!outcome->feasible) { /* all alike: as long as nothing else is known, it wanders */
+    if (!outcome
+             ->feasible) { /* infeasible points are all alike: it wanders until one is feasible */
         if (!s->accepted_any)
             memcpy(s->levels, levels, sizeof *levels * (size_t)s->space->dim_count);
         return ITG_OK;

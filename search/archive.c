@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a is no worse than b in all objectives but one (-1: in all). */
+/* Whether a is no worse than b in every objective but `ignored` (-1: in all). */
 static bool is_no_worse(const itg_archive *archive, const double *a, const double *b,
                         int32_t ignored)
 {

@@ -1,6 +1,6 @@
-/* The trials that no other trial dominates: one dominates another where it is no worse in any
- * objective and better in one. Objectives are numbers of which less is better. Of trials with equal
- * objectives the first stays. */
+/* The non-dominated trials. One trial dominates another if it is no worse in any objective and
+ * better in one. Objectives are numbers; less is better. Of trials with equal objectives the first
+ * stays. */
 #ifndef ITG_ARCHIVE_H
 #define ITG_ARCHIVE_H
 #include "base/base.h"
@@ -18,10 +18,10 @@ typedef struct itg_archive {
 
 /* Whether an entry dominates or equals these objectives. */
 bool itg_archive_covers(const itg_archive *archive, const double *objectives);
-/* The least that an entry has in one objective, among entries that are no worse in all others;
- * INFINITY: there is none. */
+/* The least value of one objective among the entries that are no worse in all others; INFINITY:
+ * there is none. */
 double itg_archive_least(const itg_archive *archive, const double *objectives, int32_t which);
-/* Adds a copy of the trial, unless it is covered, and drops what it dominates. */
+/* Adds a copy of the trial unless an entry covers it, and removes the entries that it dominates. */
 itg_status itg_archive_add(itg_archive *archive, const double *objectives, const itg_trial *trial,
                            itg_error *err);
 /* The objectives alone: the trials' points are NULL. */

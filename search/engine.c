@@ -12,15 +12,15 @@
 /* One point of the window. */
 typedef struct slot {
     int32_t *levels, *point;
-    itg_race race; /* as things stood when it was asked for */
+    itg_race race; /* as it was when the point was asked for */
     itg_trial best;
     itg_archive front;
     itg_work work;
     itg_finding finding;
     double seconds;
-    bool duplicate; /* of an earlier slot, or an earlier trial */
+    bool duplicate; /* a duplicate of an earlier slot or trial */
     bool submitted;
-    bool done; /* finding is there */
+    bool done; /* `finding` is set */
 } slot;
 
 typedef struct engine {
@@ -85,8 +85,8 @@ static itg_status take_finding(slot *s, const itg_finding *from, itg_error *err)
     return ITG_OK;
 }
 
-/* Whether it says all that may matter of the slot's point; a score that was stopped early may not.
- */
+/* Whether a finding has all that may matter for the slot's point. A score that was stopped early
+ * may lack it. */
 static bool is_enough(const slot *s, const itg_finding *finding)
 {
     return !finding->feasible || itg_race_accepts(&s->race, &finding->score);
@@ -130,8 +130,9 @@ static void submit(engine *e, slot *s)
     e->workers.submit(e->workers.context, &s->work);
 }
 
-/* Takes what the log or the memory knows. A point that an earlier slot still evaluates waits until
- * that one is told: with a higher floor, it may be stopped too early for this one. */
+/* Takes the outcome from the log or the memory if it is there. A point that an earlier slot is
+ * evaluating waits until that slot is told: with a higher floor its evaluation may stop too early
+ * for this one. */
 static itg_status begin_slot(engine *e, slot *s, itg_error *err)
 {
     const itg_finding *known = itg_memory_find(e->memory, s->point);
@@ -171,7 +172,7 @@ static bool has_failed(const slot *s)
     return s->done && status != ITG_OK && status != ITG_INFEASIBLE && status != ITG_UNBOUNDED;
 }
 
-/* Until the first slot is done; it stays undone where the search is cancelled before its turn. */
+/* Waits until the first slot is done. If the search is cancelled before, it stays undone. */
 static itg_status finish_first(engine *e, itg_error *err)
 {
     slot *s = slot_at(e, 0);
@@ -188,7 +189,7 @@ static itg_status finish_first(engine *e, itg_error *err)
     return status;
 }
 
-/* Nothing is out afterwards. */
+/* Waits for all submitted work and drops its results. */
 static void drop_work(engine *e)
 {
     itg_error ignored;
@@ -210,7 +211,8 @@ static itg_status reserve_trial(engine *e, itg_error *err)
     return ITG_OK;
 }
 
-/* A later round has limits of its own: what does not meet them takes no earlier round's place. */
+/* Keeps the best trial. A later round has limits of its own; a trial that does not meet them does
+ * not replace an earlier round's best. */
 static void keep_best(engine *e, const itg_trial *trial)
 {
     itg_trial *best = &e->result->best;
@@ -218,7 +220,8 @@ static void keep_best(engine *e, const itg_trial *trial)
     if (!itg_objective_better(e->o->objective, trial, best)) return;
     *best = *trial;
     e->result->goal_met = itg_objective_meets(e->o->objective, best);
-    /* Not compared with the best before it: many small gains would never count. */
+    /* compared with the last gain that counted, not with the previous best: many small gains would
+     * never count */
     if (itg_objective_gains(e->o->objective, best, &e->gain, e->o->tolerance)) {
         e->gain = *best;
         e->gained = trial->index + 1;
@@ -279,7 +282,7 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
 
 /* ---- asking ---- */
 
-/* Time counts only behind the log: what was searched once stays searched. */
+/* The time limit applies to new trials alone: trials of a log are always replayed. */
 static const char *reason_to_stop(engine *e)
 {
     const itg_engine_options *o = e->o;

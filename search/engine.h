@@ -4,8 +4,8 @@
 #include "search/memory.h"
 #include "search/workers.h"
 
-/* Why a point cannot be run, where that is accumulators: *out malloc'd. Follows from the point
- * alone, so that a replayed trial has the same. */
+/* Finds the conflicts of accumulators that make a point infeasible; *out is malloc'd. They follow
+ * from the point alone, so a replayed trial has the same ones. */
 typedef itg_status (*itg_engine_conflicts_fn)(void *context, const int32_t *point,
                                               itg_conflict **out, int32_t *count, itg_error *err);
 

@@ -3,8 +3,8 @@
 #include "search/engine.h"
 #include <stdlib.h>
 
-/* Codes of weights, and packed weights: those in use are there anyhow, others wait for a point that
- * comes back to them. */
+/* Weight codes and packed weights. Those in use are in memory in any case; the cache holds others,
+ * for points that need them again. */
 #define WEIGHT_CACHE_BYTES ((size_t)192 << 20)
 
 itg_status itg_evaluator_init(itg_evaluator *e, int64_t cache_bytes, itg_error *err)
@@ -26,8 +26,8 @@ void itg_evaluator_deinit(itg_evaluator *e)
     itg_point_space_destroy(e->points);
 }
 
-/* What the evaluation must still be able to reach, by the definition of quality: an SQNR, top-1
- * where there are labels, or else agreement. `costs` are known; *most: room. */
+/* Sets the least quality (an SQNR; top-1 if there are labels; else agreement) that the evaluation
+ * must still be able to reach. `costs` are known; *most is memory for it. */
 static void set_least(const itg_scoring *scoring, const itg_score *costs, double *most,
                       itg_evaluate_options *o)
 {
@@ -49,7 +49,7 @@ static void set_least(const itg_scoring *scoring, const itg_score *costs, double
         o->least_hits[quality] = itg_least_count(o->data->shape.dims[0], floor);
 }
 
-/* out holds the costs already. */
+/* The costs are in *out already. */
 static itg_status score_program(const itg_evaluator *evaluator, const itg_program *program,
                                 const itg_scoring *scoring, itg_score *out, itg_error *err)
 {
@@ -85,7 +85,7 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
     return status;
 }
 
-/* method: every group's, whatever the point says; ITG_THRESHOLD_METHOD_COUNT: as it says. */
+/* method: used for every group; ITG_THRESHOLD_METHOD_COUNT: the point's own. */
 static itg_status resolve(const itg_evaluator *evaluator, const int32_t *point,
                           itg_threshold_method method, itg_strategy **out, itg_error *err)
 {
@@ -145,7 +145,7 @@ itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *po
     return status;
 }
 
-/* The dimension that an operand's width is; -1: none. */
+/* The dimension of an operand's width; -1: it has none. */
 static int32_t width_of(const itg_point_space *points, itg_id node, int32_t slot)
 {
     const itg_choice_space *groups = points->groups;
@@ -189,12 +189,12 @@ itg_status itg_evaluator_conflicts(const itg_evaluator *evaluator, const int32_t
     if (status == ITG_OK) status = find_conflicts(evaluator->points, annotated, out, count, &why);
     itg_annotated_destroy(annotated);
     itg_strategy_destroy(strategy);
-    /* Other reasons not to run it are no conflicts. */
+    /* Only accumulators make conflicts; other reasons of infeasibility do not. */
     if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
     return itg_fail(err, status, "%s", why.message);
 }
 
-/* RAM of a program that might overflow is that of the program too. */
+/* A program that might overflow has a RAM figure, too. */
 static itg_status cost_with_ram(const itg_evaluator *evaluator, const itg_annotated *annotated,
                                 itg_score *score, itg_error *err)
 {

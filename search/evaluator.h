@@ -1,4 +1,4 @@
-/* Strategies to scores through the deployed program: annotate, realize, run. */
+/* Scores strategies by running the deployed program: annotate, realize, run. */
 #ifndef ITG_EVALUATOR_H
 #define ITG_EVALUATOR_H
 #include "realize/batch.h"
@@ -25,8 +25,8 @@ typedef struct itg_fast_program {
 } itg_fast_program;
 itg_backend itg_backend_program(const itg_fast_program *fast);
 itg_input_list itg_program_inputs(const itg_program *program);
-/* All that scoring a point needs; shared by the workers, which change nothing of it but the
- * threshold cache. */
+/* Everything that is needed to score a point. Workers share it and change nothing but the threshold
+ * cache. */
 typedef struct itg_evaluator {
     const itg_model *model;
     const itg_hardware *hw;
@@ -47,14 +47,15 @@ typedef struct itg_evaluator {
 itg_status itg_evaluator_init(itg_evaluator *evaluator, int64_t cache_bytes, itg_error *err);
 void itg_evaluator_deinit(itg_evaluator *evaluator);
 
-/* The samples that a score is taken on, and what belongs to them. */
+/* The samples of a score, their labels, and the float network's results on them. */
 typedef struct itg_sample_set {
     itg_dataset *data;
     uint64_t source;     /* a number of its own among the evaluator's sample sets */
     itg_dataset *labels; /* NULL: none */
     bool has_classes;    /* the labels are classes */
     int64_t *classes;    /* the float network's, for agreement; may be NULL */
-    int64_t *order;      /* in which they run, all that decides early first; NULL: as they are */
+    int64_t *order; /* the order in which samples run: those that decide early come first; NULL: as
+                       they are */
     itg_expectation expected; /* of top-1; may be empty */
     itg_reference outputs;    /* the float network's, for distortion; may be empty */
 } itg_sample_set;
@@ -75,7 +76,7 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
                                         itg_score *out, itg_error *err);
 itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *point,
                                const itg_scoring *scoring, itg_score *out, itg_error *err);
-/* The widths whose products the accumulators do not hold: *out malloc'd, NULL: none. As
+/* Finds the widths whose products the accumulators cannot hold; *out is malloc'd, NULL: none. An
  * itg_engine_conflicts_fn. */
 itg_status itg_evaluator_conflicts(const itg_evaluator *evaluator, const int32_t *point,
                                    itg_conflict **out, int32_t *count, itg_error *err);

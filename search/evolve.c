@@ -22,15 +22,15 @@ static const itg_searcher_parameter parameters[] = {
                   "the dimensions of a child that change, on average"},
     {0}};
 
-#define ATTEMPTS 16 /* to make a child that was not asked for before */
+#define ATTEMPTS 16 /* tries to make a child that was not asked for before */
 
 typedef struct member {
     int32_t *levels;
     itg_outcome outcome;
     double constraint; /* by how much limits are exceeded; 0: not at all */
-    int32_t rank;      /* by how many fronts it is behind the first */
+    int32_t rank;      /* the number of its front, from 0 */
     double crowding;   /* the larger, the further its neighbours are */
-    int32_t number;    /* decides what else is equal */
+    int32_t number;    /* breaks ties */
 } member;
 
 typedef struct evolve_state {
@@ -99,7 +99,7 @@ static bool dominates(const member *a, const member *b)
     return better;
 }
 
-/* Each front is what nothing dominates among those that have no rank yet. */
+/* Ranks the members: a front has those that no member without a rank dominates. */
 static void rank(member *members, int32_t count)
 {
     int32_t ranked = 0;
@@ -118,7 +118,8 @@ static void rank(member *members, int32_t count)
     }
 }
 
-/* The next larger and the next smaller value of the same front, as a share of the whole range. */
+/* The distance between the next larger and the next smaller value of the same front, as a share of
+ * the whole range. */
 static double gap_of(const member *members, int32_t count, int32_t at, int32_t objective)
 {
     const double value = members[at].outcome.objectives[objective];
@@ -161,7 +162,7 @@ static int compare_members(const void *a, const void *b)
     return compare(a, b);
 }
 
-/* The best of parents and children are the next parents. */
+/* Selects the best of parents and children as the next parents. */
 static void select_parents(evolve_state *s)
 {
     int32_t count = s->parents + s->children;
@@ -196,8 +197,9 @@ static void mutate(const evolve_state *s, itg_rng *rng, int32_t *levels)
             change_dim(&s->space->dims[d], rng, &levels[d]);
 }
 
-/* All widths about the same share of their range down, from none to all by turns. With a start, it
- * is the second member, and each other one from there on is a change of it. */
+/* Makes a member of the first generation: all widths are lowered by about the same share of their
+ * range, from none to all in turn. With a start, the start is the second member, and every other
+ * member after it is a variation of it. */
 static void make_first(const evolve_state *s, itg_rng *rng, int32_t which, int32_t *levels)
 {
     const int32_t steps = s->population > 1 ? s->population - 1 : 1;

@@ -1,6 +1,6 @@
-/* All points of a small space, from the widest in the order of an odometer whose last dimension
- * runs fastest. The oracle of the other searchers' tests. It learns from nothing that it is told,
- * so all qualities are the same to it. */
+/* Enumerates all points of a small space, beginning at the widest, in the order of an odometer
+ * whose last dimension runs fastest. Tests use it as the oracle of the other searchers. It learns
+ * nothing from outcomes, so it needs no exact quality. */
 #include "search/points.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a searcher's model told of points against what was measured, as a correlation. */
+/* The correlation of a searcher's predictions with the outcomes. */
 #ifndef ITG_FORECASTS_H
 #define ITG_FORECASTS_H
 #include <intaglio/intaglio.h>

@@ -1,4 +1,4 @@
-/* Fronts of trials that are known already (a log's), and how much a front covers (intaglio.h). */
+/* Fronts of a log's trials, and their hypervolume (intaglio.h). */
 #include "search/objective.h"
 #include <math.h>
 #include <stdlib.h>
@@ -86,8 +86,8 @@ static void sort_by(corner *points, int32_t count, int32_t axis)
     }
 }
 
-/* The share of the unit cube that lies above any of the points: slices along the last axis, each as
- * large as the points below it make it in the other axes. Sorts points; scratch: [dims * count]. */
+/* The share of the unit cube that the points dominate, summed over slices along the last axis.
+ * Sorts points; scratch: [dims * count]. */
 static double volume(corner *points, int32_t count, int32_t dims, corner *scratch)
 {
     double sum = 0;
@@ -105,8 +105,8 @@ static double volume(corner *points, int32_t count, int32_t dims, corner *scratc
 #define MOST_DROP 0.1 /* of shares: ten points */
 #define MOST_COST 1.1 /* of what uniform 8 bits cost */
 
-/* Each objective as a share of the way from what is ideal (no cost, the float network's quality; of
- * an SQNR 60 dB) to what is not counted any more. */
+/* Maps each objective to [0, 1]: 0 is ideal (no cost, the float network's quality, an SQNR of 60
+ * dB), 1 is the reference point. */
 static bool normalize(const itg_goal *goal, const itg_score *score, const itg_score *floats,
                       const itg_score *uniform8, double *out)
 {

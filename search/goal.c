@@ -89,8 +89,8 @@ const char *itg_goal_objectives_text(const itg_goal *goal, char *buffer, size_t 
 
 #define UNKNOWN (-1e30) /* finite, as searchers reckon with it */
 
-/* In hundreds of dB: searchers weigh what quality falls short of, and a dB is to them what a point
- * of top-1 is. */
+/* Quality of an SQNR, in hundreds of dB: a searcher that weighs shortfalls of quality then treats a
+ * dB as it treats a point of top-1. */
 static double quality_of_db(double db)
 {
     if (isnan(db)) return -ITG_MOST_SQNR_DB / 100;
@@ -126,7 +126,7 @@ static bool has_metric(const itg_goal *goal, itg_metric metric)
     return (int)metric >= 0 && metric < ITG_METRIC_ALL;
 }
 
-/* Of distortion, the SQNR is. */
+/* An SQNR stands for distortion, which itself cannot be a quality. */
 static bool can_be_quality(const itg_metric_info *about)
 {
     return about->up || about->needs != ITG_NEEDS_OUTPUTS;
@@ -161,7 +161,7 @@ static itg_status check_constraint(const itg_goal *goal, const itg_constraint *c
     return ITG_OK;
 }
 
-/* Costs, and one quality of which more is better. */
+/* Objectives are costs and at most one quality, which is maximized. */
 static itg_status check_objectives(const itg_goal *goal, itg_error *err)
 {
     for (int32_t i = 0; i < goal->objective_count; i++) {
@@ -176,7 +176,7 @@ static itg_status check_objectives(const itg_goal *goal, itg_error *err)
     return ITG_OK;
 }
 
-/* Of as many as there are places, and metrics that exist: what all else relies on. */
+/* Checks the lengths of the lists and that their metrics exist; all other checks rely on it. */
 static itg_status check_lists(const itg_goal *goal, itg_error *err)
 {
     bool known = true;

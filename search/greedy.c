@@ -35,8 +35,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATH_END 0.02 /* as a share of the start's cost ratio: no closer between good and bad */
-#define LEAST_TO_LOSE 0.01 /* at least, for `hopeless` */
+#define PATH_END 0.02      /* good and bad come no closer than this share of the start's ratio */
+#define LEAST_TO_LOSE 0.01 /* the least allowed loss that `hopeless` assumes */
 
 /* growth: 4 by theory, less so that narrow widths are tried. */
 static const itg_searcher_parameter parameters[] = {
@@ -129,7 +129,7 @@ static void plan_probes(itg_greedy_state *s)
     s->stage = ITG_GREEDY_PATH;
 }
 
-/* The best good point of all that were told, where the start is not. */
+/* Goes on from the best good point that is known if the start is not good. */
 static void leave_bad_start(itg_greedy_state *s)
 {
     for (int64_t i = 0; i < s->history.count; i++) {
@@ -168,7 +168,8 @@ static void build_path(itg_greedy_state *s)
     s->after = s->path_count + 1;
 }
 
-/* Minimizing, up to where a share of what may be lost is left; maximizing, up to the limits. */
+/* Whether the path goes on beyond an outcome: minimizing, while a share of the allowed loss is
+ * left; maximizing, up to the limits. */
 static bool is_before(const itg_greedy_state *s, const itg_outcome *o)
 {
     if (s->options.maximize_quality) return !itg_greedy_is_good_enough(s, o);
@@ -194,7 +195,7 @@ static void end_path(itg_greedy_state *s)
     s->stepped = true; /* so that improvement follows */
 }
 
-/* What the path is expected to save between the last good point and the first bad one. */
+/* The expected saving of the path between the last good point and the first bad one. */
 static double burden_between(const itg_greedy_state *s)
 {
     int32_t *levels = s->scratch.levels;

@@ -3,11 +3,11 @@
 #include <math.h>
 
 #define WORTH_WAITING 0.001 /* a smaller gain does not renew the patience */
-#define DOUBT 2.0           /* how far beyond the cap terms that are not known may reach */
-#define SHARP 5.0           /* deviations within what may be lost: luck is no danger, */
-#define SHARP_DOUBT 4.0     /* so this far beyond the cap all points are tried */
+#define DOUBT 2.0           /* how far beyond the cap unknown terms may reach */
+#define SHARP 5.0           /* if this many deviations fit the allowed loss, luck is no danger: */
+#define SHARP_DOUBT 4.0     /* all points up to this far beyond the cap are tried */
 
-/* What may be lost, and how far beyond it points are tried after all others have been. */
+/* Sets the allowed loss, and how far beyond it points are tried once all others have been. */
 static itg_status set_caps(const itg_greedy_state *s, itg_greedy_moves *moves)
 {
     double may_lose = s->start_outcome.quality - s->options.quality_floor, unexplained = 0;
@@ -26,7 +26,7 @@ static itg_status set_caps(const itg_greedy_state *s, itg_greedy_moves *moves)
     return status;
 }
 
-/* Where the current point lies beyond the cap, it was lucky: the best one that does not. */
+/* Leaves a current point that lies beyond the cap (it was lucky) for the best one that does not. */
 static void leave_lucky(itg_greedy_state *s, double cap)
 {
     if (!(itg_greedy_loss(s, &s->current_outcome) > cap)) return;

@@ -29,7 +29,8 @@ void itg_greedy_plan_methods(itg_greedy_state *s)
     if (s->batch_count == 0) s->stage = ITG_GREEDY_COMBINE;
 }
 
-/* Better without a higher cost ratio; where the current point is not good enough, good enough. */
+/* Whether an outcome is better at no higher cost ratio or, if the current point is not good enough,
+ * is good enough. */
 static bool is_better_method(const itg_greedy_state *s, const itg_outcome *o,
                              const itg_outcome *than)
 {
@@ -63,7 +64,7 @@ static double gain(const itg_greedy_state *s, int32_t d)
     return -itg_additive_step(&s->loss, d, s->current[d], best_value(s, d));
 }
 
-/* All changes that gain, the better half of them, and so on. */
+/* Plans combinations: all changes that gain, the better half of them, and so on. */
 static void plan_combinations(itg_greedy_state *s)
 {
     int32_t gaining = 0, *left = s->scratch.levels; /* 1: not in the combination yet */

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_STEPS 32 /* of a repair, and of a fill */
+#define MOST_STEPS 32 /* the most steps of a repair or of a fill */
 #define SMALL_SPACE 20000
-#define NEAR 2 /* levels by which exchanges move, besides all the way to the top */
+#define NEAR 2 /* how many levels an exchange moves by; it also tries the top */
 
 static double at_least_smallest(double x)
 {
@@ -50,7 +50,7 @@ bool itg_greedy_lower(const itg_greedy_moves *m, itg_guess *g, double cap, int32
     return true;
 }
 
-/* The width up that regains most for the cost ratio that it adds. */
+/* Raises the width that regains most loss for the cost ratio that it adds. */
 static bool raise_best(const itg_greedy_moves *m, itg_guess *g, double cap, int32_t frozen)
 {
     double best = 0;
@@ -72,7 +72,7 @@ static bool raise_best(const itg_greedy_moves *m, itg_guess *g, double cap, int3
     return dim >= 0;
 }
 
-/* Back within the cap, by other widths than the frozen one. */
+/* Brings the guess back within the cap by raising widths other than the frozen one. */
 static bool repair(const itg_greedy_moves *m, itg_guess *g, int32_t frozen)
 {
     int32_t dim = 0;
@@ -110,7 +110,7 @@ static bool fits(const itg_greedy_moves *m, const itg_guess *g)
     return m->maximize_quality || g->loss <= m->loss_cap;
 }
 
-/* Guesses that fit first, by what is optimized; then the others, by what they would lose. */
+/* Orders guesses: those within the cap first, by the objective; then the others, by their loss. */
 static bool is_better(const itg_greedy_moves *m, const itg_guess *a, const itg_guess *b)
 {
     bool fa = fits(m, a), fb = fits(m, b);
@@ -162,7 +162,7 @@ static void consider(proposal *p, const itg_guess *g)
     copy(m, &p->out[at], g);
 }
 
-/* One width set to a level, then repaired, then filled up; each as it is, too. */
+/* Considers one width at a level: as it is, repaired, and filled up. */
 static void consider_move(proposal *p, int32_t dim, int32_t level, itg_guess *g)
 {
     const itg_greedy_moves *m = p->moves;
@@ -176,7 +176,7 @@ static void consider_move(proposal *p, int32_t dim, int32_t level, itg_guess *g)
     consider(p, g);
 }
 
-/* One width up, one down, whatever the caps say. */
+/* Considers raising one width and lowering another, whatever the caps say. */
 static void consider_exchanges(proposal *p, int32_t up, int32_t level, itg_guess *g)
 {
     const itg_greedy_moves *m = p->moves;
@@ -192,7 +192,8 @@ static void consider_exchanges(proposal *p, int32_t up, int32_t level, itg_guess
     }
 }
 
-/* From the start, by the probes, until it would be better than the current point. */
+/* Considers descents from the start with one width held, until they would be better than the
+ * current point. */
 static void consider_holding(proposal *p, int32_t held, itg_guess *g)
 {
     itg_greedy_moves m = *p->moves;
@@ -204,7 +205,7 @@ static void consider_holding(proposal *p, int32_t held, itg_guess *g)
     consider(p, g);
 }
 
-/* What is expected of a guess's levels, from the current point. */
+/* Predicts a guess's loss and saving from the current point's. */
 static void guess_again(const proposal *p, itg_guess *g)
 {
     const itg_greedy_moves *m = p->moves;

@@ -1,4 +1,4 @@
-/* Points that greedy should ask for next: what its model of the space expects to be better than the
+/* Finds the points that greedy asks for next: those that its model predicts to be better than the
  * current point. */
 #ifndef ITG_GREEDY_MOVES_H
 #define ITG_GREEDY_MOVES_H
@@ -8,7 +8,7 @@
 #define ITG_GREEDY_BATCH 8
 #define ITG_GREEDY_SMALLEST 1e-9 /* losses and cost ratios below it count as this much */
 
-/* A point and what is expected of it. */
+/* A point and its predicted loss and saving. */
 typedef struct itg_guess {
     int32_t *levels;
     double loss, cost_ratio;
@@ -18,20 +18,20 @@ typedef struct itg_greedy_moves {
     const itg_search_space *space;
     const bool *movable;              /* widths that the cost depends on */
     const int32_t *top;               /* no width is raised above */
-    const itg_additive *loss, *saved; /* saved: how much less the cost ratio is */
+    const itg_additive *loss, *saved; /* saved: the reduction of the cost ratio */
     const itg_additive *probed; /* loss as the probes alone show it, from `start`; NULL: not used */
     const itg_guess *start;
     const itg_history *history; /* what was told is not proposed again */
     bool maximize_quality;
-    double loss_cap; /* minimizing: what may be lost; */
-    double doubt;    /* guesses beyond it are still tried, after the others, up to this much, */
-    bool doubt_all;  /* where a term of theirs is not known, or all of them */
+    double loss_cap;       /* minimizing: what may be lost; */
+    double doubt;          /* guesses up to this much beyond it are tried after the others */
+    bool doubt_all;        /* where one of their terms is unknown; doubt_all: always */
     double cost_ratio_cap; /* maximizing quality: what may be used */
 } itg_greedy_moves;
 
-/* One step of the steepest path down: the move that saves most of the cost ratio per loss, of those
- * that keep the expected loss within cap, is applied to guess; *dim is what moved, never `frozen`.
- * False: there is none. */
+/* Takes one step of the steepest path down: applies to guess the move with the largest saving of
+ * the cost ratio per loss whose expected loss is within cap. *dim is the moved dimension, never
+ * `frozen`. Returns false if there is none. */
 bool itg_greedy_lower(const itg_greedy_moves *moves, itg_guess *guess, double cap, int32_t frozen,
                       int32_t *dim);
 /* The most promising points beside `current`, best first: single moves, exchanges (one width up,

@@ -1,10 +1,10 @@
-/* What greedy makes of what it is told. */
+/* How greedy judges outcomes and learns from them. */
 #include "search/greedy_state.h"
 #include "search/points.h"
 #include <math.h>
 #include <string.h>
 
-#define OVER_LIMIT 8.0 /* what exceeding another limit weighs, in shares of the widest cost */
+#define OVER_LIMIT 8.0 /* the weight of exceeding another limit, in shares of the widest cost */
 
 double itg_greedy_parameter(const itg_greedy_state *s, int index)
 {

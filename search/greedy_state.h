@@ -43,31 +43,31 @@ typedef struct itg_greedy_state {
     itg_greedy_asked batch[ITG_GREEDY_BATCH];
     int32_t batch_count, asked, told;
 
-    /* Where it begins, and which widths go together. Widths that follow from others stay as they
-     * are in all points here; they are made to fit where a point is asked for. */
+    /* The start, and the widths that follow from others. Those keep their levels in all points here
+     * and are set when a point is asked for. */
     itg_start beginning;
     int32_t *start, *current, *top; /* points; top: the highest levels */
     itg_outcome start_outcome, current_outcome;
-    bool *movable; /* widths that the cost, or a limit that is not met, depends on, or that may be
-                      wider than where it begins */
+    bool *movable; /* widths that change the cost or a limit that is not met, or that may be wider
+                      than at the start */
     int32_t movable_count;
     bool fine;                        /* distortion is known */
-    bool sharp;                       /* quality is not noisy, as far as is known */
+    bool sharp;                       /* no noise of quality is known */
     itg_additive loss, saved, probed; /* probed: loss after the probes */
     itg_history history;
-    double hopeless; /* a quality below it is all the same */
+    double hopeless; /* the racing floor: lower qualities need not be exact */
     itg_guess scratch;
 
     int32_t *probe; /* level to probe next; -1: done */
     itg_greedy_step *path;
-    int32_t path_count, before, after; /* the point sought lies between these two */
+    int32_t path_count, before, after; /* the last good point lies between these two */
     double trusted;                    /* the largest loss at a point with slack; -1: none */
     int32_t *refused;                  /* the highest level that a step was refused; -1: none */
-    double *step_ratio;                /* of widths whose step was allowed; -1: it was not */
+    double *step_ratio;                /* the ratio of each width's allowed step; -1: not allowed */
     int32_t allowed_count;
     bool stepped, descended;          /* since `steps` began; since it ended */
     itg_greedy_step path_end;         /* the step that ended it, where one alone did; else dim -1 */
-    int64_t stalled;                  /* answers since the last point that was better enough */
+    int64_t stalled;                  /* number of answers since the last sufficient improvement */
     int32_t method_dim, method_level; /* next to be tried */
     int32_t method_passes;
     bool improved; /* since the last pass over the methods */
@@ -78,29 +78,29 @@ typedef struct itg_greedy_state {
 
 /* ---- outcomes (greedy_state.c) ---- */
 double itg_greedy_parameter(const itg_greedy_state *s, int index); /* by the enum above */
-/* Its quality is below the racing floor: nothing else of the outcome may be used. */
+/* Whether its quality is below the racing floor. Nothing else of such an outcome may be used. */
 bool itg_greedy_is_hopeless(const itg_greedy_state *s, const itg_outcome *o);
-/* The distortion, or if that is not known the loss of quality; INFINITY: neither is known, or the
+/* The distortion or, if it is unknown, the loss of quality. INFINITY: neither is known, or the
  * hardware cannot run the point. */
 double itg_greedy_loss(const itg_greedy_state *s, const itg_outcome *o);
 /* The cost as a share of the widest point's, or of its limit; where other limits are exceeded, more
  * than any such share. */
 double itg_greedy_cost_ratio(const itg_greedy_state *s, const itg_outcome *o);
-/* Minimizing: quality reaches the floor; maximizing: within the limits. */
+/* Whether quality reaches the floor (minimizing), or the limits are kept (maximizing). */
 bool itg_greedy_is_good_enough(const itg_greedy_state *s, const itg_outcome *o);
-/* Minimizing: good enough, and the share `slack` of the allowed loss is not used up: the quality of
- * a single point may be high by chance. */
+/* Minimizing: whether it is good enough and leaves the share `slack` of the allowed loss unused:
+ * the quality of a single point may be high by chance. */
 bool itg_greedy_is_safe(const itg_greedy_state *s, const itg_outcome *o);
-/* Both good enough. */
+/* Compares two outcomes that are good enough. */
 bool itg_greedy_is_better(const itg_greedy_state *s, const itg_outcome *a, const itg_outcome *b);
-/* Teaches the terms what changed between a point and one that was asked for. */
+/* The terms learn from the change between a point and one that was asked for. */
 void itg_greedy_learn(itg_greedy_state *s, const int32_t *from, const itg_outcome *before,
                       const itg_greedy_asked *a);
 void itg_greedy_keep(itg_greedy_state *s, const itg_greedy_asked *a);
 void itg_greedy_move_to(itg_greedy_state *s, const int32_t *levels, const itg_outcome *outcome);
 
 /* ---- asking ---- */
-/* One more point of the batch, a copy of levels, to be changed. */
+/* Adds a point to the batch: a copy of levels, which the caller changes. */
 itg_greedy_asked *itg_greedy_add_point(itg_greedy_state *s, const int32_t *levels, int32_t index);
 itg_greedy_moves itg_greedy_moves_of(const itg_greedy_state *s);
 

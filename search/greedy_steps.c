@@ -1,19 +1,19 @@
-/* Greedy's fifth stage: each width one level down, whatever its distortion. The stage before may
- * not go beyond a distortion that some widths cannot bear, although others can. */
+/* Greedy's fifth stage lowers each width by one level, whatever its distortion: the cap of the
+ * stage before suits the most sensitive widths, and others may bear more. */
 #include "search/greedy_state.h"
 #include <math.h>
 #include <string.h>
 
-/* What was refused is tried again, but for the step that ended the path: where quality is noisy, it
- * would be asked for until it gets lucky, and it saves much. */
+/* Tries refused steps again, except the step that ended the path: with a noisy quality it would be
+ * asked for until it gets lucky, as it saves much. */
 void itg_greedy_begin_steps(itg_greedy_state *s)
 {
     for (int32_t d = 0; d < s->space->dim_count; d++)
         s->refused[d] = d == s->path_end.dim && !s->sharp ? s->path_end.level : -1;
 }
 
-/* The width whose next step down saves most per loss, of those that were not refused and not asked
- * for in this batch; -1: none. */
+/* Finds the width whose next step down saves most per loss, among those that were neither refused
+ * nor asked for in this batch; -1: none. */
 static int32_t best_step(const itg_greedy_state *s, itg_guess *guess)
 {
     double best = -1;
@@ -40,7 +40,7 @@ static int32_t best_step(const itg_greedy_state *s, itg_guess *guess)
     return dim;
 }
 
-/* The widths that may step, the best first, all of them, half of them, and so on: together. */
+/* Plans joint steps: all widths that may step, the better half of them, and so on. */
 static void plan_together(itg_greedy_state *s)
 {
     int32_t dims = s->space->dim_count;
@@ -58,7 +58,7 @@ static void plan_together(itg_greedy_state *s)
     }
 }
 
-/* From the point kept, where there is one: nothing is known of its steps yet. */
+/* Continues from the kept point, if there is one. Nothing is known of its steps yet. */
 static void step_to_kept(itg_greedy_state *s)
 {
     if (!s->has_kept) return;
@@ -84,7 +84,7 @@ void itg_greedy_plan_steps(itg_greedy_state *s)
     s->stalled = 0;
 }
 
-/* Steps that are safe together: the most of them. Else the best one alone, which is kept. */
+/* Takes the largest set of steps that is safe together, or else the best single step. */
 static void absorb_together(itg_greedy_state *s)
 {
     for (int32_t i = 0; i < s->batch_count; i++) {

@@ -26,13 +26,13 @@ typedef struct greedy_state {
     int32_t order_count;
     int32_t position;    /* in order; -1: the starting point is still to be asked */
     int32_t asked, told; /* levels below the accepted one, of the current dimension */
-    bool closed;         /* what is out is told before more is asked */
+    bool closed;         /* outstanding points are told before more is asked */
     bool refused;        /* a told level was refused: the rest is ignored */
     bool met;            /* maximizing quality: the limits are met, the rest is ignored */
 } greedy_state;
 
-/* What saves most per level first; ties by index. Insertion sort: the order is part of the result
- * and must be stable. */
+/* Sorts the dimensions by their saving per level, the largest first; ties by index. The order is
+ * part of the result, so the sort (insertion sort) is stable. */
 static void sort_dimensions(greedy_state *s)
 {
     const itg_dim *dims = s->space->dims;
@@ -60,7 +60,7 @@ static itg_status init(void *state, const itg_search_space *space,
     return itg_start_init(&s->beginning, space, options, err);
 }
 
-/* From the point that was found; false: there is none. */
+/* Begins at the point that was found; false: there is none. */
 static bool begin(greedy_state *s)
 {
     if (!s->beginning.found) return false;
@@ -71,8 +71,8 @@ static bool begin(greedy_state *s)
     return true;
 }
 
-/* The dimension that is being lowered, -1 when all are done. Passes over those that cannot go lower
- * or have been refused. */
+/* The dimension that is being lowered; -1: all are done. Skips dimensions that cannot go lower or
+ * were refused. */
 static int32_t current(greedy_state *s)
 {
     while (s->position < s->order_count) {

@@ -28,7 +28,7 @@ static int by_distortion(const void *a, const void *b)
     return x->quality < y->quality ? -1 : x->quality > y->quality;
 }
 
-/* Quality may not rise with distortion: a run that would rise joins the one before. */
+/* Joins neighbours where quality would rise with distortion. */
 static int64_t pool_violators(pool *pools, int64_t count)
 {
     int64_t used = 0;

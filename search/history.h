@@ -1,4 +1,5 @@
-/* What a searcher has been told, and what it says of quality as a function of loss. */
+/* The outcomes that a searcher was told, and quality as a function of loss that follows from them.
+ */
 #ifndef ITG_HISTORY_H
 #define ITG_HISTORY_H
 #include "search/point_map.h"

@@ -1,4 +1,4 @@
-/* The calling program's evaluator as workers of the engine, and what it may ask of a trial
+/* Makes the calling program's evaluator workers of the engine, and gives it access to a trial
  * (intaglio.h). */
 #include "search/search.h"
 #include <stdlib.h>

@@ -28,14 +28,14 @@ void itg_knapsack_items(const itg_knapsack *k, int32_t index, int32_t *items)
     }
 }
 
-/* Of one group: its items, each of which goes through the list of the groups before it. */
+/* The merge of one group: each of its items goes through the list of the groups before it. */
 typedef struct merge {
     const itg_knapsack_item *items;
     int32_t count;
     int32_t *next; /* [count]: places in the list */
 } merge;
 
-/* The next sum by rising loss, of equal ones the cheaper; false: that was all. */
+/* Takes the next sum by rising loss; of equal ones the cheaper. False: there are no more. */
 static bool take_next(const itg_knapsack *k, merge *m, int32_t end, itg_knapsack_choice *out)
 {
     int32_t taken = -1;
@@ -53,8 +53,8 @@ static bool take_next(const itg_knapsack *k, merge *m, int32_t end, itg_knapsack
     return taken >= 0;
 }
 
-/* Of a list that is too long, in each of equal parts of the range of costs the choice of the least
- * loss. */
+/* Thins a list that is too long: divides the range of costs into equal parts and keeps the choice
+ * of the least loss of each. */
 static int32_t thin_out(itg_knapsack *k, itg_knapsack_choice *list, int32_t count, int32_t longest)
 {
     double part = (list[0].cost - list[count - 1].cost) / (longest - 1);
@@ -70,7 +70,7 @@ static int32_t thin_out(itg_knapsack *k, itg_knapsack_choice *list, int32_t coun
     return kept;
 }
 
-/* The list of one more group, behind those before it. */
+/* Adds the list of one more group behind those before it. */
 static itg_status add_group(itg_knapsack *k, int32_t g, merge *m, int32_t longest,
                             int64_t *capacity)
 {

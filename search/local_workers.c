@@ -54,7 +54,7 @@ static void evaluate(const local_workers *w, itg_work *work, int threads)
     work->seconds = h && h->clock ? h->clock(h->context) - start : 0;
 }
 
-/* The lock is held before and after. */
+/* Runs the first work of the queue. The caller holds the lock, before and after. */
 static void run_first(local_workers *w)
 {
     itg_work *work = take(&w->queue);

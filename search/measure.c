@@ -11,7 +11,7 @@ typedef struct measure {
     int32_t *levels;   /* how many levels it went; 0: infeasible */
 } measure;
 
-/* Costs of corner item % 2 with dimension d (-1: none) so many levels away from it. */
+/* Computes the costs of corner item % 2 with dimension d moved by `levels` (-1: none). */
 static itg_status cost_moved(measure *m, int64_t item, int32_t d, int32_t levels, itg_error *err)
 {
     const itg_point_space *points = m->evaluator->points;
@@ -32,14 +32,14 @@ static itg_status cost_moved(measure *m, int64_t item, int32_t d, int32_t levels
     return itg_fail(err, status, "%s", why.message);
 }
 
-/* A limit counts that the widest widths exceed, or may. */
+/* Whether a limit counts: the widest point exceeds it, or may. */
 static bool counts(const measure *m, itg_metric kind)
 {
     double limit = itg_goal_limit(&m->objective->goal, kind);
     return limit > 0 && (!m->levels[0] || m->scores[0].value[kind] > limit);
 }
 
-/* Both corners, with their RAM; then it is known whether that counts. */
+/* Computes the costs of both corners with their RAM, to decide whether RAM counts. */
 static itg_status cost_corners(measure *m, itg_error *err)
 {
     const itg_goal *goal = &m->objective->goal;
@@ -52,7 +52,8 @@ static itg_status cost_corners(measure *m, itg_error *err)
     return status;
 }
 
-/* Where neighbours must be of one class of dtypes, the other end may be out of reach alone. */
+/* If neighbours must have the same class of dtype, the other end of a width alone may be
+ * infeasible. */
 static itg_status cost_item(void *context, int worker, int64_t index, itg_error *err)
 {
     measure *m = context;
@@ -101,8 +102,8 @@ static double level_of(const measure *m, int32_t d)
     return saved > 0 ? saved : 0;
 }
 
-/* Whether two points that were measured differ in the cost that is minimized; a corner that the
- * hardware cannot run leaves it open. */
+/* Whether two measured points differ in the minimized cost. A corner that the hardware cannot run
+ * leaves it open. */
 static bool has_different_costs(const measure *m, int64_t count)
 {
     const itg_goal *goal = &m->objective->goal;

@@ -1,4 +1,4 @@
-/* What each width is worth, in the cost that a goal counts: measured on the annotated graph. */
+/* Measures the saving of each width, in the cost that a goal counts, on the annotated graph. */
 #ifndef ITG_MEASURE_H
 #define ITG_MEASURE_H
 #include "search/evaluator.h"

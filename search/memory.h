@@ -21,8 +21,8 @@ void itg_memory_deinit(itg_memory *memory);
  * score.
  */
 const itg_finding *itg_memory_find(const itg_memory *memory, const int32_t *point);
-/* Copies both; a point that is known already stays as it is, unless its score was stopped earlier.
- */
+/* Keeps copies of both. A known point stays as it is, unless its score was stopped earlier than
+ * this one. */
 itg_status itg_memory_keep(itg_memory *memory, const int32_t *point, const itg_finding *finding,
                            itg_error *err);
 #endif

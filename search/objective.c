@@ -51,7 +51,7 @@ double itg_objective_cost(const itg_objective *objective, const itg_score *score
     return largest;
 }
 
-/* Of a score that stopped early, costs alone: its quality is a bound. */
+/* For a score that stopped early only the costs are exact: its quality is a bound. */
 int32_t itg_objective_values(const itg_objective *objective, const itg_score *score, double *out)
 {
     const itg_goal *goal = &objective->goal;
@@ -210,7 +210,8 @@ double itg_race_floor(const itg_race *race, const itg_score *costs)
 {
     const itg_objective *o = race->objective;
     double floor = floor_of_best(o, race->best, costs);
-    /* What is worse than the best may still meet the goal: no trial leaves that open. */
+    /* A trial that is worse than the best may still meet the goal, which decides how the search
+     * ends: the floor is therefore at most the goal's. */
     if (o->quality_floor > -INFINITY && floor > o->quality_floor &&
         itg_goal_violation(&o->goal, costs) <= 0)
         floor = o->quality_floor;

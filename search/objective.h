@@ -1,5 +1,5 @@
-/* A goal as numbers: what is told to searchers, which trial meets it, which of two is the better.
- */
+/* A goal as numbers: what searchers are told, whether a trial meets it, and which of two trials is
+ * better. */
 #ifndef ITG_OBJECTIVE_H
 #define ITG_OBJECTIVE_H
 #include "search/archive.h"
@@ -28,7 +28,7 @@ itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
 
 /* Sum over the limits of the share by which each is exceeded; what is not known exceeds none. */
 double itg_goal_violation(const itg_goal *goal, const itg_score *score);
-/* The cost that searchers are told: the one that is minimized, or the largest share of a limit. */
+/* The cost that searchers are told: the minimized cost, or the largest used share of a limit. */
 double itg_objective_cost(const itg_objective *objective, const itg_score *score);
 /* The goal's objectives as numbers of which less is better, out[ITG_MOST_OBJECTIVES]; returns how
  * many. */
@@ -50,24 +50,25 @@ bool itg_objective_suits_front(const itg_objective *objective, const itg_trial *
  * not meet it: the smaller violation of limits, then the higher quality, then as above. What is not
  * feasible, or has index -1, is never better. */
 bool itg_objective_better(const itg_objective *objective, const itg_trial *a, const itg_trial *b);
-/* What decides whether an evaluation may stop early. */
+/* Decides whether an evaluation may stop early. */
 typedef struct itg_race {
     const itg_objective *objective;
     const itg_trial *best;    /* so far, not raced; index -1: none */
     double floor;             /* a quality below it is all the same to the searcher */
-    const itg_archive *front; /* of several objectives: what may still enter it matters; or NULL */
+    const itg_archive *front; /* the front, for several objectives: a point that may enter it is
+                                 evaluated in full; or NULL */
 } itg_race;
 /* The quality below which a point of these costs is all the same to the searcher and to the result:
  * it does not meet the goal, as its costs or a quality below say for certain, and is not better
  * than the best. INFINITY: whatever its quality is. */
 double itg_race_floor(const itg_race *race, const itg_score *costs);
-/* The fewest of `samples` that are a share, as itg_score has it, of at least floor; samples + 1:
- * not even all of them. */
+/* The least number of `samples` whose share, computed as itg_score does, is at least floor; samples
+ * + 1: not even all of them. */
 int64_t itg_least_count(int64_t samples, double floor);
 /* A distortion above which an SQNR, as itg_goal_quality has it, is certainly below floor; below
  * zero: whatever it is. */
 double itg_most_distortion(double floor);
-/* Whether a score stands for all that may matter of its point. */
+/* Whether a score has all that may matter of its point. */
 bool itg_race_accepts(const itg_race *race, const itg_score *score);
 
 /* Whether a, which is better than b, is so by at least the share `tolerance` of what is optimized;

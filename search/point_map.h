@@ -1,4 +1,4 @@
-/* Points with a record each, in the order in which they came, and found again by their hash. */
+/* Points with a record each, in the order of their addition, found again by hash. */
 #ifndef ITG_POINT_MAP_H
 #define ITG_POINT_MAP_H
 #include "base/base.h"
@@ -13,8 +13,8 @@ typedef struct itg_point_map {
 } itg_point_map;       /* zero-initialize, and set the first two */
 
 void itg_point_map_deinit(itg_point_map *map);
-/* Copies both. A point may come again: it is found as what came first. What is kept stays where it
- * is. ITG_NO_MEMORY: nothing was added. */
+/* Adds copies of both. If a point is added again, it is found as it was added first. Entries do not
+ * move. ITG_NO_MEMORY: nothing was added. */
 itg_status itg_point_map_add(itg_point_map *map, const int32_t *point, const void *record);
 int64_t itg_point_map_find(const itg_point_map *map, const int32_t *point); /* -1: not there */
 const int32_t *itg_point_map_point(const itg_point_map *map, int64_t index);

@@ -155,7 +155,7 @@ static itg_status take_list(patterns *x, const char *list, act_fn act, bool *mar
     return status;
 }
 
-/* Every group that may not change, but is not fixed, keeps its widest width. */
+/* Every group that may not change keeps its widest width, unless it is fixed. */
 static void hold_widest(itg_point_space *p, const bool *only, const bool *fixed, bool has_only)
 {
     for (int32_t i = 0; i < p->groups->group_count; i++) {

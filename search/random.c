@@ -1,6 +1,6 @@
-/* Random search: every dimension uniformly, the first point with every width at its largest, the
- * second one the start, where one is given. The baseline that any searcher must beat (Bergstra,
- * Bengio 2012). It learns from nothing that it is told, so all qualities are the same to it. */
+/* Random search draws every dimension uniformly. Its first point has every width at its largest;
+ * its second is the start, if one is given. It is the baseline that any searcher must beat
+ * (Bergstra, Bengio 2012). It learns nothing from outcomes, so it needs no exact quality. */
 #include "search/points.h"
 #include <math.h>
 #include <string.h>

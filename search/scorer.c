@@ -1,4 +1,4 @@
-/* A search's evaluation in another process, from what its trials share. */
+/* Evaluates a search's trials in another process, from the data that its trials share. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +135,8 @@ static itg_status take_texts(itg_scorer *c, const head *h, itg_error *err)
     s->hw = c->hw;
     s->evaluator.hw = c->hw;
     s->evaluator.preprocess = &c->preprocess;
-    /* What the kernels made comes with the share; where it does not, they are these (share.c). */
+    /* the results of other kernels come with the share; without them these kernels are used
+     * (share.c) */
     c->options.float_kernels = ITG_FLOAT_REFERENCE;
     for (int i = 0; i < ITG_USER_METRICS; i++)
         if (*c->options.goal.user[i].info.name)

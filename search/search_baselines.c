@@ -1,4 +1,4 @@
-/* What a result is compared with: the float network, 8 bits everywhere, HAGO's pass. */
+/* The baselines of a result: the float network, 8 bits everywhere, HAGO's pass. */
 #include "search/search.h"
 #include <math.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
     out->value[ITG_METRIC_DISTORTION] = 0;
     bool compared = is_compared(&s->options->goal);
     if (samples->outputs.elements > 0) itg_score_as_float(s->evaluator.measures, s->model, out);
-    /* Where the outputs are not what is wanted, it is not worth computing the float network each
-     * time. */
+    /* Outputs that are not kept would be computed again for each trial. That is worth it only if
+     * quality compares them. */
     if (!compared && !samples->outputs.values) itg_reference_deinit(&samples->outputs);
     if (itg_model_is_classifier(s->model)) {
         out->value[ITG_METRIC_AGREEMENT] = 1.0;
@@ -75,7 +75,7 @@ static void bound(itg_searching *s, int which)
     if (!e->bounded && drop > 0 && which == ITG_SET_SEARCH) note_few_samples(s, drop);
 }
 
-/* What top-1 is to be expected on the samples. On the hold-out it is counted. */
+/* Fits the expected top-1 on the samples. On the hold-out top-1 is counted. */
 static itg_status expect(itg_searching *s, int which, itg_error *err)
 {
     itg_sample_set *set = &s->sets[which];
@@ -159,8 +159,8 @@ static bool forward_cancelled(void *context)
     return hooks && hooks->cancelled && hooks->cancelled(hooks->context);
 }
 
-/* To its own end: no limit of the search applies. What the search has scored is not scored again.
- */
+/* Runs it to its own end: limits of the search do not apply. Points that the search has scored are
+ * not scored again. */
 itg_status itg_search_run_hago(itg_searching *s, itg_error *err)
 {
     itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = (void *)(uintptr_t)s->hooks,

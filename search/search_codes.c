@@ -79,8 +79,8 @@ static itg_status measure(const itg_searching *s, const itg_strategy *strategy, 
     return runs ? status : ITG_OK;
 }
 
-/* Where the codes bring the outputs of the search samples no nearer to the float network's, the
- * search does without. */
+/* Drops the codes if they bring the outputs no nearer to the float network's on the search samples.
+ */
 static itg_status compare(itg_searching *s, int32_t round, itg_strategy *strategy, itg_error *err)
 {
     double nearest = 0, made = 0;
@@ -112,7 +112,7 @@ static itg_status make_table(itg_searching *s, int32_t round, const base *b, itg
     return status;
 }
 
-/* Not all widths go together on all hardware. */
+/* The hardware may not run all widths together. */
 static itg_status make_uniform_table(itg_searching *s, const base *b, itg_error *err)
 {
     static const int32_t bases[] = {BASE_BITS, 8, 32};
@@ -147,7 +147,7 @@ itg_status itg_search_make_codes(itg_searching *s, int32_t round, const int32_t 
     return ITG_OK;
 }
 
-/* Meets the goal where the other does not, or has outputs that are nearer to the float network's.
+/* Whether a meets the goal and b does not, or the outputs of a are nearer to the float network's.
  */
 static bool is_better(const itg_searching *s, const itg_trial *a, const itg_trial *b)
 {

@@ -13,7 +13,7 @@ typedef struct explanation {
     int32_t *widest, *narrowest; /* points */
     itg_score most, least;       /* their costs */
     const itg_trial *best;
-    bool of_others; /* what it says is of other samples than the search's */
+    bool of_others; /* the sentence is about other samples than the search's */
 } explanation;
 
 /* 12,345 */
@@ -54,7 +54,7 @@ static void add_quality(explanation *x, const itg_score *score, int part, bool m
                               : "agreement");
 }
 
-/* Of a quality that is neither an SQNR nor a share of the samples. */
+/* For a quality that is neither an SQNR nor a share of the samples. */
 static void add_user_floor(explanation *x)
 {
     const itg_goal *goal = &x->s->options->goal;
@@ -67,8 +67,8 @@ static void add_user_floor(explanation *x)
                           itg_goal_about(goal, metric).up ? "at least" : "at most", c->bound);
 }
 
-/* Fewer are on the search samples, where agreement is to be found again on the selection samples.
- */
+/* Adds the allowed drop, and that of the search samples where it is smaller: agreement must hold
+ * again on the selection samples. */
 static void add_drop(explanation *x)
 {
     double drop = itg_goal_drop(&x->s->options->goal), aim = 1 - x->s->objective.quality_floor;
@@ -91,7 +91,7 @@ static void add_floor(explanation *x)
         add_drop(x);
 }
 
-/* A searcher that was stopped might have found more. */
+/* Adds what ended the search: a searcher that was stopped might have found more. */
 static void add_end(explanation *x)
 {
     const itg_search_result *r = x->s->result;

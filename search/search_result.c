@@ -1,4 +1,4 @@
-/* The result of a search, read (intaglio.h). */
+/* Accessors of the result of a search (intaglio.h). */
 #include "search/search.h"
 #include <stdlib.h>
 

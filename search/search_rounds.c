@@ -83,7 +83,8 @@ static void narrow(const itg_search_space *full, const int32_t *point, itg_dim *
     }
 }
 
-/* What a trial of a log is repeated by: its codes follow from the round's first point. */
+/* Checks the first trial of a round: the codes of a round follow from its first point, by which its
+ * trials are repeated. */
 static itg_status check_first(const itg_searching *s, int32_t round, const int32_t *point,
                               itg_error *err)
 {

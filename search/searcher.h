@@ -62,7 +62,7 @@ typedef struct itg_searcher_options {
                              searcher's own beginning */
     const struct itg_told *past; /* [past_count] of earlier searches (takes_past); during init */
     int64_t past_count;
-    bool front; /* quality is one objective of several: the floor bounds no front */
+    bool front; /* quality is one of several objectives: the floor does not bound the front */
     const itg_user_searcher *user; /* for itg_searcher_user; NULL: there is none */
 } itg_searcher_options;
 
@@ -82,9 +82,9 @@ typedef struct itg_searcher_def {
                             a searcher that wants its answers together waits for them. */
     int64_t default_trials; /* 0: it ends by itself */
     bool wants_conflicts;
-    bool takes_start;  /* options.start is of use to it */
-    bool takes_past;   /* options.past is */
-    bool single_round; /* its trials are what it is for: no later round begins at its best */
+    bool takes_start;  /* it uses options.start */
+    bool takes_past;   /* it uses options.past */
+    bool single_round; /* all its trials are its result: no later round begins at its best */
     itg_status (*init)(void *state, const itg_search_space *, const itg_searcher_options *,
                        itg_error *);
     /* ITG_OK: levels[dim_count] is a point; ITG_WAIT: tell me first; ITG_END: exhausted.
@@ -94,14 +94,14 @@ typedef struct itg_searcher_def {
     /* In the order of the asks. */
     itg_status (*tell)(void *state, const int32_t *levels, const itg_outcome *);
     void (*deinit)(void *state);
-    /* What its model told of points; NULL: it has none. */
+    /* The correlation of its predictions with the outcomes; NULL: it has no model. */
     void (*forecast)(const void *state, itg_forecast *out);
 } itg_searcher_def;
 
 const itg_searcher_def *itg_searcher_find(const char *name); /* NULL: unknown */
 const itg_searcher_def *itg_searcher_at(int index);          /* NULL: past the end */
 void itg_searcher_defaults(const itg_searcher_def *def, double parameters[ITG_MOST_PARAMETERS]);
-/* A text as itg_search_options.searcher has it. */
+/* Parses a text in the form of itg_search_options.searcher. */
 itg_status itg_searcher_parse(const char *text, const itg_searcher_def **def,
                               double parameters[ITG_MOST_PARAMETERS], itg_error *err);
 

@@ -19,7 +19,7 @@ static double divergence(double p, double q)
     return p < 1 ? sum + (1 - p) * itg_log((1 - p) / (1 - q)) : sum;
 }
 
-/* The share of a population, where that of the samples is `share`: Hoeffding 1963, Probability
+/* A lower bound of a population's share, given that of the samples: Hoeffding 1963, Probability
  * Inequalities for Sums of Bounded Random Variables, theorem 1. */
 static double least_share(int64_t samples, double share, double confidence)
 {
@@ -48,7 +48,7 @@ static double least_quality(const itg_searching *s, const itg_score *score, doub
     if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR)
         return itg_goal_quality_of(goal, itg_sqnr_of(score->value[ITG_METRIC_DISTORTION] +
                                                      itg_deviations_of(confidence) * deviation));
-    if (judges_agreement(s)) /* unless not even all samples would be enough */
+    if (judges_agreement(s)) /* NaN: the samples are too few even if none differs */
         return least_share(score->samples, 1, confidence) >= floor
                    ? least_share(score->samples, score->value[ITG_METRIC_AGREEMENT], confidence)
                    : (double)NAN;
@@ -106,7 +106,7 @@ static itg_status make_test(const itg_searching *s, const itg_strategy *strategy
     return ITG_OK;
 }
 
-/* A quality as the public has it. */
+/* A quality in the unit of the public interface. */
 static double shown(const itg_searching *s, double quality)
 {
     const itg_goal *goal = &s->options->goal;
@@ -114,7 +114,7 @@ static double shown(const itg_searching *s, double quality)
     return itg_goal_about(goal, itg_goal_quality_metric(goal)).up ? quality : -quality;
 }
 
-/* The bound comes nearer to the quality by the root of the samples. */
+/* The distance between bound and quality shrinks with the root of the number of samples. */
 static int64_t samples_wanted(const itg_searching *s, const test *t)
 {
     const itg_expectation *e = &s->sets[ITG_SET_SELECTION].expected;
@@ -155,7 +155,7 @@ itg_status itg_search_try_selected(const itg_searching *s, const itg_strategy *s
 /* ---- candidates ---- */
 
 #define MOST_CANDIDATES 64
-#define STEP 0.005 /* of a candidate's cost, to the next one at least */
+#define STEP 0.005 /* the least difference of cost to the next candidate, as a share */
 
 typedef struct candidate {
     const itg_trial *trial;
@@ -170,8 +170,8 @@ static int by_cost(const void *a, const void *b)
     return (x->trial->index > y->trial->index) - (x->trial->index < y->trial->index);
 }
 
-/* Few samples may lose nothing by many strategies: what lies nearer to the float network is safer.
- */
+/* On few samples many strategies may lose nothing: the one nearer to the float network is then
+ * safer. */
 static bool is_safer(const candidate *a, const candidate *b)
 {
     if (a->quality > b->quality || a->quality < b->quality) return a->quality > b->quality;
@@ -179,8 +179,8 @@ static bool is_safer(const candidate *a, const candidate *b)
            b->trial->score.value[ITG_METRIC_DISTORTION];
 }
 
-/* Of the trials that meet the goal: those than which none is cheaper and as safe, some way apart,
- * the cheapest first; the last one is the safest of all. */
+/* Keeps, of the trials that meet the goal, those to which no other is both cheaper and as safe,
+ * some distance apart, the cheapest first. The last one is the safest of all. */
 static int32_t thin_out(candidate *c, int64_t count)
 {
     int32_t kept = 1;
@@ -226,7 +226,7 @@ static itg_status try_trial(itg_searching *s, const itg_trial *trial, test *out,
     return status;
 }
 
-/* The candidates below `end`, from the last one on, as long as they pass. */
+/* Tests the candidates before `end`, from the last one on, as long as they pass. */
 static itg_status try_in_order(itg_searching *s, const candidate *c, int32_t end,
                                bool with_confidence, itg_error *err)
 {
@@ -243,8 +243,9 @@ static itg_status try_in_order(itg_searching *s, const candidate *c, int32_t end
     return ITG_OK;
 }
 
-/* Where not even the safest one passes with confidence, the samples may be too few; where it does
- * not without, it is the best there is. */
+/* Chooses the best. If not even the safest candidate passes with confidence, the samples may be too
+ * few, and candidates are judged without it. If the safest fails that, too, it is still the best
+ * there is. */
 static itg_status choose(itg_searching *s, const candidate *c, int32_t count, itg_error *err)
 {
     itg_search_result *r = s->result;

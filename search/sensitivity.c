@@ -6,7 +6,7 @@
 typedef struct sensitivity_state {
     const itg_search_space *space;
     bool started;
-    int32_t dim, step, method; /* what is asked for next: so many levels below the top */
+    int32_t dim, step, method; /* the next point: this many levels below the top */
 } sensitivity_state;
 
 static itg_status init(void *state, const itg_search_space *space,
@@ -19,7 +19,7 @@ static itg_status init(void *state, const itg_search_space *space,
     return ITG_OK;
 }
 
-/* Methods belong to a width of the same group, where it has one, and are tried at each. */
+/* Whether a method is tried at each width of its group: if the group has a width. */
 static bool is_tried_with_widths(const itg_search_space *space, int32_t dim)
 {
     for (int32_t d = 0; d < space->dim_count; d++)
