@@ -1,4 +1,4 @@
-/* In place of everything else where there is no libhiredis. */
+/* The interface of remote/ for builds without libhiredis. */
 #include "remote/remote.h"
 #include "base/base.h"
 

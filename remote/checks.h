@@ -1,5 +1,5 @@
-/* Who works for a search: workers that have shown the proof, those that are refused, and what each
- * answered, so that two answers to one trial can be compared at any time. */
+/* The workers of a search: those that passed the proof and those that were refused, and all
+ * answers, so that two answers to one trial can be compared at any time. */
 #ifndef ITG_REMOTE_CHECKS_H
 #define ITG_REMOTE_CHECKS_H
 #include <intaglio/share.h>

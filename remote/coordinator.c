@@ -1,5 +1,5 @@
-/* The evaluator that a search sees. submit sends a trial, wait reads answers until one is whole;
- * in between nothing happens: workers need no attention to go on. */
+/* The evaluator of a search. submit sends a trial; wait reads answers until a trial is finished.
+ * Between these calls nothing happens: workers go on by themselves. */
 #include "remote/coordinator.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #define READ_MS 200  /* how long one look for answers waits */
 #define RETRY_MS 300 /* between attempts to reach a server that is lost */
 #define NOTE_S 30    /* between notes about the same */
-#define QUIET_S 10   /* without a word of any worker */
+#define QUIET_S 10   /* silence of all workers after which a note is written */
 
 static double now(const itg_coordinator *c)
 {
@@ -80,7 +80,7 @@ static itg_sent *add(itg_coordinator *c, itg_work *work)
     return s;
 }
 
-/* The first that is done; NULL: none. */
+/* Takes the first trial that is done; NULL: none. */
 static itg_work *take_done(itg_coordinator *c)
 {
     itg_sent **at = &c->sent;
@@ -153,7 +153,7 @@ static void drop(void *context)
 
 /* ---- opening ---- */
 
-/* 16 bytes that nobody else has. */
+/* Draws 16 random bytes, as a unique name. */
 static itg_status draw(unsigned char out[16], itg_error *err)
 {
     int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);

@@ -5,10 +5,10 @@
 #include "remote/checks.h"
 #include "remote/document.h"
 
-#define ITG_COORDINATOR_TICK_S 1.0 /* how often it looks for what was lost */
-#define ITG_COORDINATOR_ALIVE_S 60 /* a search that is silent for so long counts as dead */
+#define ITG_COORDINATOR_TICK_S 1.0 /* period of the look for lost trials */
+#define ITG_COORDINATOR_ALIVE_S 60 /* silence after which a search counts as dead */
 #define ITG_COORDINATOR_SECOND_S                                                                   \
-    30                      /* and 20 times what the first worker took: the second has so long */
+    30                      /* time for a second worker, besides 20 times the first worker's */
 #define ITG_MOST_FAILURES 3 /* workers that may fail at one trial */
 
 typedef enum itg_sent_state {
@@ -25,7 +25,7 @@ typedef struct itg_sent {
     char id[48];           /* in the stream; "": not sent, or lost */
     itg_sent_state state;
     bool checked; /* two workers compute it */
-    bool missing; /* the server has it no more, and no answer yet */
+    bool missing; /* the server has lost it, and there is no answer yet */
     int failures;
     int32_t first, second; /* workers; -1: none, or not sent to one */
     double seconds, asked; /* asked: when it was sent to the second */
@@ -36,7 +36,7 @@ struct itg_coordinator {
     itg_coordinator_options o;
     itg_search_evaluator evaluator;
     itg_link *link; /* NULL: lost */
-    bool restored;  /* the server has what it must have, as far as is known */
+    bool restored;  /* the server has all keys of the search, as far as is known */
     char session[33];
     itg_rng rng; /* which trials are checked, and by whom */
     itg_share *share;
@@ -52,18 +52,18 @@ struct itg_coordinator {
     bool waits; /* a note said that nobody answers */
 };
 
-/* coordinator_search.c: what all trials of the work's round share, ready to be sent. */
+/* coordinator_search.c: makes the share of the work's round ready to be sent. */
 itg_status itg_coordinator_prepare(itg_coordinator *c, const itg_work *work, itg_error *err);
 void itg_coordinator_forget(itg_coordinator *c); /* the share and its document */
 
 /* coordinator_server.c: each fails with ITG_IO where the server is lost. */
-/* A connection, and on the server the group of workers, this search's sign of life and all files.
- */
+/* Connects, and writes the group of workers, this search's sign of life and all files to the
+ * server. */
 itg_status itg_coordinator_restore(itg_coordinator *c, itg_error *err);
 itg_status itg_coordinator_send(itg_coordinator *c, itg_sent *s, itg_error *err);
-/* To one worker alone. */
+/* Sends a trial to one worker. */
 itg_status itg_coordinator_send_to(itg_coordinator *c, itg_sent *s, int32_t worker, itg_error *err);
-/* A worker that was admitted, lives and is not `other`, at random; -1: none. */
+/* Picks at random a living, admitted worker other than `other`; -1: there is none. */
 itg_status itg_coordinator_pick(itg_coordinator *c, int32_t other, int32_t *out, itg_error *err);
 /* Renews the sign of life; finds trials that were lost, and sends them again. */
 itg_status itg_coordinator_tick(itg_coordinator *c, itg_error *err);
@@ -71,10 +71,9 @@ void itg_coordinator_recall(itg_coordinator *c, const itg_sent *s);
 void itg_coordinator_lose(itg_coordinator *c);
 void itg_coordinator_note(const itg_coordinator *c, const char *format, ...) ITG_PRINTF(2, 3);
 
-/* coordinator_results.c: takes what workers have answered, waiting up to wait_ms for it. *more:
- * there may be further answers. */
+/* coordinator_results.c: takes answers of workers, and waits up to wait_ms for the first. *more:
+ * there may be others. */
 itg_status itg_coordinator_take(itg_coordinator *c, int wait_ms, bool *more, itg_error *err);
-/* Has a trial that is answered computed a second time: by another worker, or here where there is
- * none. */
+/* Has an answered trial computed a second time: by another worker or, if there is none, here. */
 itg_status itg_coordinator_ask_second(itg_coordinator *c, itg_sent *s, itg_error *err);
 #endif

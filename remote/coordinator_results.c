@@ -1,6 +1,6 @@
-/* Answers of workers. The first to a trial counts, unless the trial is to be checked: then it is
- * told only when a second one is equal. Two that differ end the search, and are settled by a third
- * computation here. */
+/* Answers of workers. The first answer to a trial counts. A trial that is to be checked is told
+ * when a second answer equals the first. Two different answers end the search; a third computation
+ * here says which is wrong. */
 #include <stdlib.h>
 #include <string.h>
 #include "remote/coordinator.h"
@@ -75,7 +75,7 @@ static void accept(itg_coordinator *c, itg_sent *s)
         end_by(s, &why);
 }
 
-/* The trial's second computation, here. */
+/* Computes the trial a second time, here. */
 static void check_here(itg_coordinator *c, itg_sent *s)
 {
     char *here = compute_here(c, s);
@@ -130,7 +130,8 @@ static itg_status take_first(itg_coordinator *c, itg_sent *s, int32_t worker,
     return ITG_OK;
 }
 
-/* One more answer to a trial that has one; ITG_MISMATCH ends the search where it has been told. */
+/* Compares a further answer with the first. If they differ, a computation here settles a trial that
+ * was not told yet; if it was told, the search ends with ITG_MISMATCH. */
 static itg_status compare(itg_coordinator *c, itg_sent *s, const itg_answer *known, int64_t number,
                           int32_t worker, const redisReply *reply, const unsigned char hash[32],
                           itg_error *err)
@@ -157,7 +158,7 @@ static itg_status take_done(itg_coordinator *c, int32_t worker, const redisReply
     const itg_known_worker *w = &c->checks.workers[worker];
     if (w->refused || w->admitted == 0 || !itg_reply_is_text(reply) ||
         !itg_reply_number(itg_reply_field(fields, "n"), c->count - 1, &number))
-        return ITG_OK; /* of nobody who may answer, or to nothing */
+        return ITG_OK; /* the sender may not answer, or the trial does not exist */
     double seconds = itg_reply_is_text(t) ? strtod(t->str, NULL) : 0;
     itg_sent *s = find(c, number);
     itg_sha256_of(reply->str, reply->len, hash);
@@ -180,7 +181,7 @@ static void take_hello(itg_coordinator *c, int32_t worker, const redisReply *fie
     const redisReply *d = itg_reply_field(fields, "d"), *y = itg_reply_field(fields, "y");
     if (!itg_reply_is_text(d) || !itg_reply_is_text(y) || !itg_sha256_parse(d->str, document) ||
         memcmp(document, c->about.hash, sizeof document) != 0 || w->refused)
-        return; /* to an earlier round */
+        return; /* a greeting of an earlier round */
     if (same_text(c->proof, y->str, y->len)) {
         w->admitted = c->documents;
         return;
@@ -190,7 +191,7 @@ static void take_hello(itg_coordinator *c, int32_t worker, const redisReply *fie
         c, "worker %s is refused: it fails the proof, a trial whose result is known", w->name);
 }
 
-/* It could not compute the trial, or will not work for this search. */
+/* Takes a worker's failure: it could not compute the trial, or refuses this search. */
 static itg_status take_failure(itg_coordinator *c, int32_t worker, const redisReply *fields,
                                bool refused, itg_error *err)
 {

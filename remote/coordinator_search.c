@@ -1,4 +1,4 @@
-/* What a search's workers need: the share and the model, described by one document. */
+/* The data that a search's workers need: the share and the model, described by one document. */
 #include <stdlib.h>
 #include <string.h>
 #include "remote/coordinator.h"
@@ -68,7 +68,7 @@ static itg_status make_document(itg_coordinator *c, const itg_work *work, itg_er
     itg_sha256_of(c->proof, strlen(c->proof), d->proof);
     add_parts(c->share, d);
     status = itg_document_write(d, &c->text, err);
-    /* What workers would refuse is said here, before anything is sent. */
+    /* Fails here, before anything is sent, if workers would refuse the document. */
     if (status == ITG_OK) status = itg_document_read(c->text, strlen(c->text), &readable, err);
     itg_document_deinit(&readable);
     if (status != ITG_OK) return status;

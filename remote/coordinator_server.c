@@ -24,7 +24,7 @@ void itg_coordinator_lose(itg_coordinator *c)
     itg_link_close(c->link);
     c->link = NULL;
     c->restored = false;
-    /* Lists may be lost with the server, and nobody would know. */
+    /* Lists may have been lost with the server without notice. */
     for (itg_sent *s = c->sent; s; s = s->next)
         s->second = -1;
 }
@@ -139,7 +139,8 @@ void itg_coordinator_recall(itg_coordinator *c, const itg_sent *s)
 
 /* ---- what was lost ---- */
 
-/* Whether the stream still has it: a worker takes it out together with its answer. */
+/* Looks whether the stream still has the trial: a worker removes it in the transaction that writes
+ * its answer. */
 static itg_status look_for(itg_coordinator *c, itg_sent *s, itg_error *err)
 {
     redisReply *reply = NULL;
@@ -201,7 +202,7 @@ itg_status itg_coordinator_tick(itg_coordinator *c, itg_error *err)
     if (status == ITG_OK) status = show_life(c, err);
     if (status == ITG_OK && c->share) status = check_files(c, err);
     if (status == ITG_OK) status = find_lost(c, err);
-    /* Answers that came with what is missing are there by now. */
+    /* By now the answers to the missing trials are there. */
     while (status == ITG_OK && more)
         status = itg_coordinator_take(c, 0, &more, err);
     return status == ITG_OK ? send_lost(c, err) : status;

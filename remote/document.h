@@ -1,5 +1,5 @@
-/* What a worker must know of a search before its first trial: its files, and the proof that it must
- * pass. JSON, named by its SHA-256 as every file. */
+/* The description of a search for its workers: its files, and the proof that a worker must pass.
+ * JSON, named by its SHA-256 like every file. */
 #ifndef ITG_REMOTE_DOCUMENT_H
 #define ITG_REMOTE_DOCUMENT_H
 #include "remote/files.h"
@@ -15,6 +15,6 @@ typedef struct itg_document {
 void itg_document_deinit(itg_document *d);
 /* Free *out with itg_free. */
 itg_status itg_document_write(const itg_document *d, char **out, itg_error *err);
-/* Refuses what no search writes: paths that leave their folder, kinds that are none. */
+/* Refuses documents that no search writes: with paths that leave their folder, or unknown kinds. */
 itg_status itg_document_read(const char *text, size_t bytes, itg_document *out, itg_error *err);
 #endif

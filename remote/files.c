@@ -15,7 +15,7 @@ static itg_status fail_errno(itg_error *err, const char *path, const char *what)
     return itg_fail(err, ITG_IO, "%s: cannot %s: %s", path, what, itg_errno_text(errno, why));
 }
 
-/* Up to `bytes`, or the end; -1: errno. */
+/* Reads up to `bytes`, or to the end; -1: see errno. */
 static int64_t read_chunk(int file, void *out, int64_t bytes)
 {
     int64_t got = 0;
@@ -133,14 +133,15 @@ itg_status itg_file_send(itg_link *link, const char *name, const itg_remote_file
 
 /* ---- the worker's cache: files named by their hashes ---- */
 
-/* A file, or what is left of one that was never finished. */
+/* Whether a name is that of a cached file or of an unfinished one. */
 static bool is_ours(const char *name)
 {
     unsigned char ignored[32];
     return itg_sha256_parse(name, ignored) || strncmp(name, "part-", 5) == 0;
 }
 
-/* The bytes of all files, and the one not used for longest: its name, "" where there is none. */
+/* Returns the bytes of all files, and the name of the least recently used one, "" if there is none.
+ */
 static int64_t look_around(const itg_file_cache *cache, char oldest[65])
 {
     int64_t sum = 0;
@@ -223,7 +224,7 @@ static itg_status receive(itg_link *link, const char *name, const char *hex, int
     return status;
 }
 
-/* Whole or not at all, also beside other workers that fetch the same. */
+/* Downloads a file. It appears whole or not at all, also if other workers fetch the same one. */
 static itg_status download(const itg_file_cache *cache, itg_link *link, const char *name,
                            const unsigned char hash[32], int64_t bytes, const char *path,
                            itg_error *err)

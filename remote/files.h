@@ -4,11 +4,11 @@
 #include "remote/link.h"
 
 #define ITG_CHUNK_BYTES ((int64_t)1 << 20)
-#define ITG_FILE_SECONDS 3600                  /* that a file stays after it was last asked for */
+#define ITG_FILE_SECONDS 3600 /* time that a file stays after it was last asked for */
 #define ITG_MOST_FILE_BYTES (INT64_C(1) << 42) /* 4 TiB */
 
-/* What a search consists of for its workers, itself a file by its hash: one of the parts of
- * share.h, or the model and its data files with their paths. */
+/* A file of a search, named by its hash: one of the parts of share.h, or the model or its data
+ * files with their paths. */
 typedef struct itg_remote_file {
     char kind[16];  /* a part's name, "model", or "data" */
     char path[512]; /* model, data: relative to one folder */
@@ -33,9 +33,9 @@ typedef struct itg_file_cache {
     const char *folder;
     int64_t most_bytes;
 } itg_file_cache;
-/* The path of a file with this hash, from the folder or the server, checked in either case; caller
- * frees. Other files make room, those not used longest first. ITG_LIMIT: it is larger than the
- * cache. ITG_IO: the server does not have it (yet), or is lost. */
+/* Finds a file by its hash, in the folder or on the server, checked in either case. The caller
+ * frees the path. The least recently used files make room. ITG_LIMIT: the file is larger than the
+ * cache. ITG_IO: the server does not have it (yet), or the connection is lost. */
 itg_status itg_file_fetch(const itg_file_cache *cache, itg_link *link, const char *name,
                           const unsigned char hash[32], int64_t bytes, char **path, itg_error *err);
 #endif

@@ -69,7 +69,8 @@ static double now(const itg_link *l)
     return l->hooks->clock(l->hooks->context);
 }
 
-/* Until the socket is ready for `events`, or the time has come. False: it has. */
+/* Waits until the socket is ready for `events`, or the time has come. Returns false in the latter
+ * case. */
 static bool ready(const itg_link *l, short events, double until)
 {
     for (;;) {
@@ -148,7 +149,7 @@ void itg_link_put(itg_link *l, const char *format, ...)
     va_end(arguments);
 }
 
-/* Words of the server for people: printable, not long. */
+/* Makes a text of the server presentable: printable and short. */
 static void say(const redisReply *r, char out[160])
 {
     size_t used = 0;
@@ -157,7 +158,7 @@ static void say(const redisReply *r, char out[160])
     out[used] = '\0';
 }
 
-/* The server is there, but cannot do it now. */
+/* Whether an error is temporary: the server cannot do it now. */
 static bool is_passing(const redisReply *r)
 {
     return strncmp(r->str, "LOADING", 7) == 0 || strncmp(r->str, "BUSY ", 5) == 0 ||

@@ -6,7 +6,8 @@
 #include "remote/remote.h"
 #include "base/base.h"
 
-#define ITG_LINK_CALL_MS 10000 /* an answer takes no longer, or the connection counts as lost */
+#define ITG_LINK_CALL_MS                                                                           \
+    10000 /* the longest that an answer may take before the connection counts as lost */
 
 typedef struct itg_link itg_link;
 /* Connects, and logs in. */
@@ -20,7 +21,7 @@ void itg_link_put(itg_link *link, const char *format, ...);
  * extra_ms. ITG_IO: the connection is lost, or the server cannot answer now. ITG_FAILURE: the
  * server refuses the command, err has its words. */
 itg_status itg_link_get(itg_link *link, int extra_ms, redisReply **out, itg_error *err);
-/* Both, for commands whose reply does not matter. */
+/* Puts a command and gets its reply, which does not matter. */
 itg_status itg_link_do(itg_link *link, itg_error *err, const char *format, ...);
 
 /* ---- replies, of which nothing is believed ---- */

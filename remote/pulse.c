@@ -22,8 +22,8 @@ static bool is_over(itg_pulse *p)
     return over;
 }
 
-/* Claiming a trial that is its own already makes it as new; who has lost it takes it back, and both
- * compute it. */
+/* Renews the lease by claiming the trial. A worker that has lost it takes it back, and both compute
+ * it. */
 static itg_status beat(itg_pulse *p, itg_error *err)
 {
     const itg_worker_options *o = p->o;

@@ -7,6 +7,6 @@
 typedef struct itg_pulse itg_pulse;
 itg_status itg_pulse_start(const itg_worker_options *o, itg_pulse **out, itg_error *err);
 void itg_pulse_stop(itg_pulse *pulse); /* NULL allowed */
-/* The trial in hand, by its id in the stream; "": none. */
+/* Sets the trial whose lease is renewed, by its id in the stream; "": none. */
 void itg_pulse_hold(itg_pulse *pulse, const char *id);
 #endif

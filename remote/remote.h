@@ -26,7 +26,7 @@ itg_status itg_remote_parse(const char *text, const char *password, itg_remote_a
 typedef struct itg_remote_hooks {
     void *context;
     double (*clock)(void *context);                /* seconds; called by any thread */
-    bool (*stops)(void *context);                  /* the user wants an end */
+    bool (*stops)(void *context);                  /* the user ends the work */
     void (*note)(void *context, const char *text); /* a sentence for people */
 } itg_remote_hooks;
 
@@ -35,17 +35,17 @@ typedef struct itg_coordinator_options {
     itg_remote_address address;
     itg_remote_hooks hooks;
     const itg_model *model;
-    const char *model_path; /* its file; that and its data files are sent */
+    const char *model_path; /* the model's file; it and its data files are sent */
     double recheck;         /* the share of trials that two workers compute, 0 to 1 */
-    int threads;            /* of what this process computes: probes, and checks that no second
-                               worker is there for */
+    int threads; /* threads for computations of this process: probes, and checks without a second
+                    worker */
 } itg_coordinator_options;
 typedef struct itg_coordinator itg_coordinator;
 /* Connects; the model is borrowed. */
 itg_status itg_coordinator_open(const itg_coordinator_options *options, itg_coordinator **out,
                                 itg_error *err);
 const itg_search_evaluator *itg_coordinator_evaluator(itg_coordinator *coordinator);
-/* Removes what only this search needs from the server. NULL is allowed. */
+/* Removes the keys that only this search needs from the server. NULL is allowed. */
 void itg_coordinator_close(itg_coordinator *coordinator);
 
 /* ---- the side of the workers ---- */
@@ -60,7 +60,7 @@ typedef struct itg_worker_options {
     double lease; /* seconds without a sign of life after which a worker's trial is anybody's */
     double idle;  /* end after so many seconds without work; 0: never */
 } itg_worker_options;
-/* Evaluates trials until hooks.stops, or it was idle: ITG_OK. ITG_MISMATCH: a search refuses it, or
- * it fails the proof itself: the error says why. */
+/* Evaluates trials until hooks.stops, or it was idle for too long: ITG_OK. ITG_MISMATCH: a search
+ * refuses this worker, or it fails the proof; the error says why. */
 itg_status itg_worker_run(const itg_worker_options *options, itg_error *err);
 #endif

@@ -159,8 +159,8 @@ static itg_status fetch(const itg_worker_options *o, itg_link *link, itg_session
     return status;
 }
 
-/* The model, the float results and the kernels of this machine give what the search's machine got.
- */
+/* Proves that the model, the float results and the kernels of this machine give what the search's
+ * machine got. */
 static itg_status prove(const itg_worker_options *o, itg_session *s, itg_error *err)
 {
     unsigned char hash[32];

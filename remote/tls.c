@@ -44,7 +44,7 @@ static bool prepare(itg_tls *t, int file, const char *host)
     return t->ssl && name_host(t->ssl, host) && SSL_set_fd(t->ssl, file) == 1;
 }
 
-/* 0: wait for *events; else an error. */
+/* Returns 0 if the caller must wait for *events, else an error. */
 static int sort_out(const itg_tls *t, int rc, short *events)
 {
     int error = SSL_get_error(t->ssl, rc);

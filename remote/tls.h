@@ -12,6 +12,6 @@ typedef struct itg_tls itg_tls;
 itg_status itg_tls_open(int file, const char *host, bool (*wait)(void *context, short events),
                         void *context, itg_tls **out, itg_error *err);
 void itg_tls_close(itg_tls *tls); /* NULL allowed; the socket stays */
-/* As recv (in) or send (out); with errno EAGAIN, *events is what to wait for. */
+/* Works as recv (in) or send (out). With errno EAGAIN the caller waits for *events. */
 ssize_t itg_tls_move(itg_tls *tls, void *in, const void *out, size_t bytes, short *events);
 #endif

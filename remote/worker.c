@@ -1,6 +1,6 @@
-/* A worker's loop: a trial of its own list, else the next of the stream, else one whose worker has
- * been silent for a lease; computed, answered, and taken out of the stream in one transaction. A
- * server that is lost is looked for again. */
+/* A worker's loop. It takes a trial of its own list, else the next of the stream, else one whose
+ * worker was silent for a lease; computes it, and answers and removes it in one transaction. If the
+ * server is lost, it connects again. */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 enum { SESSIONS = 2 };
 
 typedef struct job {
-    char id[48]; /* in the stream; "": from the worker's own list */
+    char id[48]; /* id in the stream; "": from the worker's own list */
     char session[33], number[24];
     unsigned char document[32];
     int64_t document_bytes;
@@ -97,7 +97,7 @@ static void forget_entry(worker *w, const char *id)
     (void)itg_link_do(w->link, NULL, "XDEL %s:jobs %s", w->o->address.name, id);
 }
 
-/* The first of a list of entries. */
+/* Takes the first of a list of entries. */
 static bool take_entry(worker *w, const redisReply *entries, job *out)
 {
     const redisReply *entry = itg_reply_at(entries, 0), *f = itg_reply_at(entry, 1);
@@ -198,7 +198,7 @@ static itg_status deliver_once(worker *w, const answer *a, itg_error *err)
     return status;
 }
 
-/* What was computed is not thrown away because the server restarts. */
+/* Delivers an answer. It is kept while the server restarts. */
 static itg_status deliver(worker *w, const answer *a, itg_error *err)
 {
     itg_status status = ITG_IO;
@@ -226,7 +226,7 @@ static itg_status is_wanted(worker *w, const job *j, bool *out, itg_error *err)
     return ITG_OK;
 }
 
-/* The search of the trial, opened, and greeted with the proof. */
+/* Opens the search of the trial and greets it with the proof. */
 static itg_status enter(worker *w, const job *j, itg_session **out, itg_error *err)
 {
     itg_status status = ITG_OK;
@@ -266,7 +266,7 @@ static itg_status compute(worker *w, const job *j, const itg_session *s, itg_err
     return status;
 }
 
-/* ITG_OK: go on, whatever became of the trial. */
+/* Works on a trial. ITG_OK: the loop goes on, whatever became of the trial. */
 static itg_status work_on(worker *w, const job *j, itg_error *err)
 {
     bool wanted = false;
@@ -281,7 +281,7 @@ static itg_status work_on(worker *w, const job *j, itg_error *err)
     status = enter(w, j, &session, &why);
     if (status == ITG_OK) return compute(w, j, session, err);
     if (status == ITG_IO && w->link) {
-        /* The server does not have all files yet; the search sends them again. */
+        /* the server does not have all files yet: the search sends them again */
         (void)poll(NULL, 0, RETRY_MS);
         const answer later = {.kind = "failed", .text = why.message, .job = j, .ends = true};
         return deliver(w, &later, err);

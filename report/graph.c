@@ -49,7 +49,7 @@ static void find_rows(layout *l)
     l->cell_count = d->node_count;
 }
 
-/* The cells and segments of one edge. False: too many. */
+/* Adds the cells and segments of one edge. False: there are too many. */
 static bool add_edge(layout *l, int32_t index)
 {
     const itg_drawn_edge *e = &l->drawing->edges[index];
@@ -79,7 +79,7 @@ static double room_of(const cell *c)
     return c->node >= 0 ? NODE_ROOM : PASS_ROOM;
 }
 
-/* By row; in a row as wanted; ties as they were. */
+/* Sorts the cells by row, and within a row by their wanted place; ties keep their order. */
 static void sort_cells(layout *l)
 {
     for (int32_t i = 1; i < l->cell_count; i++) {
@@ -96,7 +96,7 @@ static void sort_cells(layout *l)
     }
 }
 
-/* Rows are centred. */
+/* Places the cells; rows are centred. */
 static void place_cells(layout *l)
 {
     for (int32_t begin = 0, end; begin < l->cell_count; begin = end) {
@@ -115,7 +115,7 @@ static void place_cells(layout *l)
     }
 }
 
-/* Each cell wants to be at the mean of those that it is joined with above it, or below. */
+/* Sets each cell's wanted place to the mean of the cells that it is joined with above, or below. */
 static void want_means(layout *l, bool above)
 {
     for (int32_t i = 0; i < l->cell_count; i++) {
@@ -163,7 +163,7 @@ static void put_title(itg_page *page, const char *words)
     itg_page_markup(page, "</title>");
 }
 
-/* Of a name the end, which tells more than its beginning. */
+/* Writes a line of text. Of a long name the end is kept, which tells more than the beginning. */
 static void put_line(itg_page *page, const char *class, double x, double y, const char *text)
 {
     enum { LONGEST = 24 };

@@ -5,7 +5,8 @@
 
 /* ---- text ---- */
 
-/* Controls, and what changes the direction of the text around it: a name could pass for another. */
+/* Whether a character is a control or changes the direction of text: with it a name could pass for
+ * another. */
 static bool is_deceptive(const unsigned char *c, size_t bytes)
 {
     if (bytes == 1) return *c < 0x20 || *c == 0x7F;

@@ -26,7 +26,7 @@ void itg_page_element(itg_page *page, const char *tag, const char *text);
 /* A section begins with its title; words (NULL: none) are a paragraph below. */
 void itg_page_section(itg_page *page, const char *title, const char *words);
 void itg_page_section_end(itg_page *page);
-/* What is shown, and printed, where the reader opens it. */
+/* Begins a part that is shown, and printed, when the reader opens it. */
 void itg_page_details(itg_page *page, const char *title);
 void itg_page_details_end(itg_page *page);
 /* A table of `count` cells, row after row; alignment: 'l' or 'r' a column. titled: the first row

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* In units of the drawing; the page scales it. */
+/* in units of the drawing, which the page scales */
 enum { WIDTH = 640, HEIGHT = 340, LEFT = 84, RIGHT = 624, TOP = 14, BOTTOM = 276 };
 
 /* ---- axes ---- */

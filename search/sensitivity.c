@@ -42,7 +42,8 @@ static void advance(sensitivity_state *s)
     s->dim++;
 }
 
-/* Whether what comes next is not the widest point again, and not tried with a width. */
+/* Whether the next point is one to ask for: not the widest point again, and not one that is tried
+ * with a width. */
 static bool is_wanted(const sensitivity_state *s)
 {
     return (s->step > 0 || s->method > 0) && !is_tried_with_widths(s->space, s->dim);
@@ -52,7 +53,7 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
 {
     sensitivity_state *s = state;
     (void)rng;
-    (void)floor; /* no quality is all the same */
+    (void)floor; /* every quality is wanted */
     itg_point_widest(s->space, levels);
     if (!s->started) {
         s->started = true;

@@ -1,4 +1,4 @@
-/* What the trials of a round share, and each trial's request, on the side of the search. */
+/* The data that the trials of a round share, and each trial's request: the search's side. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

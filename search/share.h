@@ -1,4 +1,4 @@
-/* Private to share*.c and scorer.c: points and scores as text between processes. */
+/* Private to share*.c and scorer.c: points and scores as text for another process. */
 #ifndef ITG_SEARCH_SHARE_H
 #define ITG_SEARCH_SHARE_H
 #include <intaglio/share.h>
@@ -13,7 +13,7 @@
 #define ITG_SHARE_FLOATS "floats"
 #define ITG_SHARE_CODES "codes"
 
-/* A request as it was read; race.objective is the reader's. */
+/* A request that was read; race.objective is the reader's. */
 typedef struct itg_asked {
     int32_t *point; /* [dim_count] */
     bool races;

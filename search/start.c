@@ -5,9 +5,11 @@
 
 enum { GIVEN, WIDEST, PAIRINGS, TOGETHER, DIAGONALS, ENDED };
 #define PATIENCE 3
-#define ROOM 2 /* levels: 3 bits have 3, 2 bits 1 as their largest code: more than one bit less */
+#define ROOM                                                                                       \
+    2 /* more levels than one bit is worth: the largest code of 3 bits is 3, that of 2 bits is 1   \
+       */
 
-/* What goes down in the stage DIAGONALS, one after another. */
+/* The widths that go down in the stage DIAGONALS, one set after another. */
 enum { ALL, WHAT_COSTS, WHAT_IS_FREE, DIAGONAL_COUNT };
 
 static int32_t top(const itg_start *s, int32_t d)
@@ -74,7 +76,7 @@ static itg_status add_pairing(itg_start *s, const itg_conflict *c)
     return ITG_OK;
 }
 
-/* What was run together, and with narrower weights too. */
+/* Notes which widths were run together; narrower weights can be run with them, too. */
 static void note_run(itg_start *s)
 {
     for (int32_t i = 0; i < s->pairing_count; i++) {
@@ -110,7 +112,7 @@ void itg_start_fit(const itg_start *s, int32_t *levels)
 
 /* ---- what is asked ---- */
 
-/* One level further down for those that go down. */
+/* Lowers a set of widths by one level. */
 static bool lower_all(itg_start *s, int what)
 {
     bool lower = false;
@@ -126,7 +128,8 @@ static bool lower_all(itg_start *s, int what)
     return lower;
 }
 
-/* The weights of conflicts, down from their top; then the activations, as wide as there is room. */
+/* Lowers the weights of conflicts from their top, then makes the activations as wide as there is
+ * room. */
 static void set_pairings(itg_start *s)
 {
     itg_point_widest(s->space, s->levels);
@@ -174,7 +177,7 @@ static void take(itg_start *s, const itg_outcome *o)
     s->found = true;
 }
 
-/* Where all widths cost, or none, there is but one diagonal. */
+/* Whether some widths cost and others do not; else there is only one diagonal. */
 static bool has_both_kinds(const itg_start *s)
 {
     bool costs = false, is_free = false;
@@ -186,8 +189,8 @@ static bool has_both_kinds(const itg_start *s)
     return costs && is_free;
 }
 
-/* The next point of the diagonals, from the widest; each ends where nothing goes down, or gets any
- * better. */
+/* Plans the next point of the diagonals, from the widest on. A diagonal ends when nothing can go
+ * down or the points get no better. */
 static void next_diagonal(itg_start *s)
 {
     while (s->stalled == PATIENCE || !lower_all(s, s->lowered)) {
@@ -208,8 +211,8 @@ static void tell_diagonal(itg_start *s, const itg_outcome *o)
     next_diagonal(s);
 }
 
-/* Less room for what does not fit: for the activation, or where it is narrow already, the weight.
- * False: there is none left. */
+/* Reduces the room of what does not fit: of the activation or, if it is narrow already, of the
+ * weight. False: there is none left. */
 static bool make_room(itg_start *s, const itg_outcome *o)
 {
     bool made = false;
@@ -223,7 +226,7 @@ static bool make_room(itg_start *s, const itg_outcome *o)
     return made;
 }
 
-/* Weights one level down, which leaves the activations room for some more. */
+/* Lowers the weights by one level, so that the activations have more room. */
 static void next_pairing(itg_start *s)
 {
     bool lower = false, fits = true;
@@ -253,7 +256,7 @@ static itg_status tell_pairing(itg_start *s, const itg_outcome *o)
         set_pairings(s);
     } else if (s->found) {
         s->stage = ENDED;
-    } else { /* it is not the accumulators alone */
+    } else { /* accumulators are not the only reason */
         s->stage = lower_all(s, ALL) ? TOGETHER : ENDED;
     }
     return ITG_OK;
@@ -270,7 +273,8 @@ static void tell_together(itg_start *s, const itg_outcome *o)
     }
 }
 
-/* Half of the way to the widest, at least a level; false: it is there. */
+/* Raises the start by half of the way to the widest point, at least by a level. False: it is there.
+ */
 static bool raise_half(itg_start *s)
 {
     bool raised = false;
@@ -289,7 +293,8 @@ static bool is_widest(const itg_start *s)
     return true;
 }
 
-/* A given point that cannot be run, or is not good enough wherever it is raised to: as without. */
+/* Handles the outcome of a given start. If it cannot be run, or is not good enough even after it
+ * was raised, the search begins as without it. */
 static void tell_given(itg_start *s, const itg_outcome *o)
 {
     if (o->feasible && (s->options.maximize_quality || o->quality >= s->options.quality_floor)) {

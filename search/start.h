@@ -27,12 +27,12 @@ typedef struct itg_start {
     const itg_search_space *space;
     itg_searcher_options options;
     int32_t stage,
-        lowered;     /* how many levels the weights of conflicts are down; or which diagonal */
-    int32_t stalled; /* points of the diagonal since the last that was better */
+        lowered; /* the number of levels that the weights of conflicts are down, or the diagonal */
+    int32_t stalled;        /* points of the diagonal since the last improvement */
     int32_t *levels, *best; /* asked last; the best point told */
-    int32_t *room;       /* levels that dimensions of conflicts may have at most, as far as known */
-    itg_outcome outcome; /* of best */
-    bool found;          /* there is a best */
+    int32_t *room;          /* the highest levels of the dimensions of conflicts, as far as known */
+    itg_outcome outcome;    /* of best */
+    bool found;             /* there is a best */
     itg_pairing *pairings;
     int32_t pairing_count, pairing_capacity;
 } itg_start;
@@ -40,12 +40,13 @@ typedef struct itg_start {
 itg_status itg_start_init(itg_start *start, const itg_search_space *space,
                           const itg_searcher_options *options, itg_error *err);
 void itg_start_deinit(itg_start *start);
-/* ITG_OK: start->levels is to be told before the next; ITG_END: that was all. */
+/* ITG_OK: the caller tells the outcome of start->levels before the next call. ITG_END: the start is
+ * settled. */
 itg_status itg_start_ask(itg_start *start);
 itg_status itg_start_tell(itg_start *start, const itg_outcome *outcome);
 /* Whether a width costs nothing and follows from the weights that it meets (itg_start_fit). */
 bool itg_start_follows(const itg_start *start, int32_t dim);
 /* Makes activations fit the weights that they meet: those that cost nothing become as wide as was
- * seen to run, the others no wider. Without conflicts nothing changes. */
+ * seen to run, others no wider than that. Without conflicts nothing changes. */
 void itg_start_fit(const itg_start *start, int32_t *levels);
 #endif

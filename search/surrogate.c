@@ -30,13 +30,14 @@
 #define SLOW 2.0
 #define FAST 5.0
 #define UNIT_BITS 4   /* missing: where both functions are 1 */
-#define PASSES 8      /* over all points, to learn what limits are used by */
-#define ATTEMPTS 4    /* to propose anything that is new */
-#define SWEEPS 60     /* over the coordinates */
+#define PASSES 8      /* passes over all points to learn the use of limits */
+#define ATTEMPTS 4    /* attempts to propose a new point */
+#define SWEEPS 60     /* sweeps over the coordinates */
 #define RELATIVE 0.1  /* standard deviation of a loss, as a share of it */
-#define ABSOLUTE 0.05 /* the same, of what may be lost */
+#define ABSOLUTE 0.05 /* the same, as a share of the allowed loss */
 #define PRIOR 1.0     /* standard deviation of a width's numbers, as a share of their mean */
-#define DEVIATION 0.3 /* the same of a level's deviation, as a share of what it would lose */
+#define DEVIATION                                                                                  \
+    0.3 /* standard deviation of a level's deviation, as a share of its predicted loss */
 #define LEAST_WEIGHT 0.02
 #define RAISE 1.02 /* of the aim */
 #define LOWER 0.97
@@ -57,7 +58,7 @@ static const itg_searcher_parameter parameters[] = {
                              "standard deviations of quality to keep above the floor"},
     {0}};
 
-enum { GROWING = 2 }; /* functions of a width, before those of its levels */
+enum { GROWING = 2 }; /* the number of functions of a width; those of its levels follow */
 
 typedef struct surrogate_state {
     itg_allocate_state a;
@@ -69,9 +70,9 @@ typedef struct surrogate_state {
     double *grown;    /* [levels of all dimensions][GROWING] */
     itg_history past; /* of earlier searches */
     int32_t designed;
-    double unit;      /* of errors: what may be lost */
-    double aim, used; /* the shares of what may be lost, and of limits */
-    double noise;     /* squared errors of what was told of points, by what is expected of them */
+    double unit;      /* the unit of errors: the allowed loss */
+    double aim, used; /* the shares of the allowed loss and of the limits that a proposal aims at */
+    double noise; /* the mean squared error of predictions, relative to what the model expects */
 } surrogate_state;
 
 /* ---- the model ---- */
@@ -89,20 +90,20 @@ static double grown(double base, int32_t missing)
     return (power(base, missing) - 1) / (power(base, UNIT_BITS) - 1);
 }
 
-/* The level that the k-th function of levels is 1 at. */
+/* The level at which the k-th function of levels is 1. */
 static int32_t level_of(const surrogate_state *s, int32_t d, int32_t k)
 {
     return k < s->a.beginning.best[d] ? k : k + 1;
 }
 
-/* The k-th function of a dimension, at a level; 0 where it begins. */
+/* The k-th function of a dimension at a level; 0 at the start's level. */
 static double feature(const surrogate_state *s, int32_t d, int32_t k, int32_t level)
 {
     if (k < GROWING) return s->grown[GROWING * (s->a.loss.first[d] + level) + k];
     return level == level_of(s, d, k - GROWING) ? 1 : 0;
 }
 
-/* The prior's standard deviation of a number, where widths have the common one. */
+/* The prior standard deviation of a number, given the one that widths have in common. */
 static double spread_of(const surrogate_state *s, int32_t d, int32_t k, double common)
 {
     if (k < GROWING) return PRIOR * common;
@@ -124,10 +125,11 @@ static double predict(const surrogate_state *s, const double *numbers, const int
 
 typedef struct observation {
     const int32_t *levels;
-    double loss, left, weight; /* left: of the loss, by the model under way */
+    double loss, left,
+        weight; /* left: the part of the loss that the current model does not explain */
 } observation;
 
-/* With other methods it is nothing that the model tells of. */
+/* Whether a point has the start's methods: the model says nothing of others. */
 static bool has_methods_of_start(const surrogate_state *s, const int32_t *levels)
 {
     for (int32_t d = 0; d < s->a.space->dim_count; d++)
@@ -147,7 +149,7 @@ static int64_t collect(const surrogate_state *s, const itg_history *from, observ
     return count;
 }
 
-/* A number of mean 1 that is not negative: of the exponential distribution. */
+/* Draws from the exponential distribution of mean 1. */
 static double draw(itg_rng *rng)
 {
     double drawn = -itg_log(1.0 - itg_rng_unit(rng));
@@ -159,7 +161,7 @@ static double error_of(const surrogate_state *s, double loss)
     return RELATIVE * fabs(loss) + ABSOLUTE * s->unit;
 }
 
-/* By the inverse of the squared error that is expected. */
+/* Weights observations by the inverse of their expected squared error. */
 static void weigh(const surrogate_state *s, observation *o, int64_t count, itg_rng *rng)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -168,7 +170,7 @@ static void weigh(const surrogate_state *s, observation *o, int64_t count, itg_r
     }
 }
 
-/* The number that all widths would have, if they had the same: the prior's mean. */
+/* The number that fits best if all widths have the same: the prior's mean. */
 static double common_number(const surrogate_state *s, const observation *o, int64_t count)
 {
     double with = 0, squares = 0;
@@ -207,7 +209,7 @@ static void begin_fit(surrogate_state *s, observation *o, int64_t count)
         }
 }
 
-/* The best value of one number, the others as they are. */
+/* Fits one number; the others stay. */
 static void fit_number(surrogate_state *s, observation *o, int64_t count, int32_t d, int32_t j,
                        double spread)
 {
@@ -224,7 +226,7 @@ static void fit_number(surrogate_state *s, observation *o, int64_t count, int32_
         o[i].left -= (after - before) * feature(s, d, j - s->first[d], o[i].levels[d]);
 }
 
-/* rng NULL: the model that fits best. */
+/* Fits the model. rng: draws a random model near the best fit; NULL: the best fit. */
 static void fit(surrogate_state *s, observation *o, int64_t count, itg_rng *rng)
 {
     weigh(s, o, count, rng);
@@ -237,7 +239,7 @@ static void fit(surrogate_state *s, observation *o, int64_t count, itg_rng *rng)
                 fit_number(s, o, count, d, j, spread_of(s, d, j - s->first[d], common));
 }
 
-/* The terms that the knapsack is solved for. */
+/* Writes the model as the terms of the knapsack. */
 static void write_terms(surrogate_state *s)
 {
     for (int32_t d = 0; d < s->a.space->dim_count; d++)
@@ -264,7 +266,8 @@ static void grow(surrogate_state *s)
     }
 }
 
-/* A width that is chosen has numbers of growth, and one for each level but where it begins. */
+/* Sets up the model: a width that may change has numbers of growth, and one for each level but the
+ * start's. */
 static itg_status begin_model(surrogate_state *s)
 {
     const itg_search_space *space = s->a.space;
@@ -283,7 +286,7 @@ static itg_status begin_model(surrogate_state *s)
     return ITG_OK;
 }
 
-/* All widths the same share of their way down. */
+/* Plans the design: points in which all widths go down by the same share. */
 static void plan_design(surrogate_state *s)
 {
     const int32_t most = (int32_t)s->a.options.parameters[DESIGN];
@@ -298,7 +301,7 @@ static void plan_design(surrogate_state *s)
     if (s->a.batch_count == 0) s->a.stage = ITG_ALLOCATE_SOLUTION;
 }
 
-/* What may be lost: the unit of errors. */
+/* Finds the allowed loss, which is the unit of errors. */
 static itg_status find_unit(surrogate_state *s)
 {
     double cap = INFINITY, unexplained;
@@ -330,8 +333,8 @@ static itg_status propose_all(surrogate_state *s, observation *o, int64_t count,
     return status;
 }
 
-/* Points of many changes teach little about what each width uses of a limit, so they teach again.
- */
+/* Learns the use of limits from all points, several times: a point of many changes teaches little
+ * about each. */
 static void learn_limits(surrogate_state *s)
 {
     for (int pass = 0; pass < PASSES && s->a.is_limited; pass++)
@@ -358,7 +361,7 @@ static itg_status plan_solution(surrogate_state *s, itg_rng *rng)
     return status;
 }
 
-/* Where earlier points say that the floor is. */
+/* Begins at the allowed loss that points of earlier searches imply. */
 static itg_status begin_past(surrogate_state *s)
 {
     double cap = INFINITY, unexplained;
@@ -428,7 +431,7 @@ static double corrected(double share, bool kept)
     return fmax(LEAST_AIM, fmin(MOST_AIM, share * (kept ? RAISE : LOWER)));
 }
 
-/* What is used of the limits, as a share of the one that is nearest. */
+/* The largest used share of a limit. */
 static double most_used(const surrogate_state *s, const itg_outcome *o)
 {
     double most = s->a.options.maximize_quality ? o->cost : 0;
@@ -437,7 +440,8 @@ static double most_used(const surrogate_state *s, const itg_outcome *o)
     return most;
 }
 
-/* By what became of a point. Limits that are kept and nearly used need no correction. */
+/* Corrects the aims by the outcome of a proposal. Limits that are kept and nearly used up need no
+ * correction. */
 static void correct(surrogate_state *s, const itg_outcome *o, double predicted)
 {
     double loss = itg_allocate_loss(&s->a, o) - itg_allocate_loss(&s->a, &s->a.start);

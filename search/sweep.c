@@ -35,7 +35,7 @@ typedef struct sweep_state {
     void *greedy;                 /* the state of this descent; NULL: none is under way */
     awaited window[WINDOW];       /* a ring, in the order in which greedy asked */
     int32_t first, count;
-    itg_history told; /* points that can be run; they are exact, as no floor is given for racing */
+    itg_history told; /* feasible points; their outcomes are exact, as no racing floor is given */
 } sweep_state;
 
 static const itg_searcher_def *const greedy = &itg_searcher_greedy;
@@ -102,7 +102,7 @@ static awaited *window_at(sweep_state *s, int32_t index)
     return &s->window[(s->first + index) % WINDOW];
 }
 
-/* What greedy waits for first is told first. */
+/* Tells known outcomes, in the order of greedy's asks. */
 static itg_status tell_known(sweep_state *s)
 {
     itg_status status = ITG_OK;

@@ -1,4 +1,4 @@
-/* Where a search begins: the point of a strategy, or of a model that quantizes itself. */
+/* Starts of a search: the point of a strategy, or of a model that quantizes itself. */
 #include "search/warm_start.h"
 #include "base/json_take.h"
 #include "search/point_space.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXAMPLES 4 /* of choices that do not fit, in a sentence about them */
+#define EXAMPLES 4 /* the choices that do not fit, as a sentence */
 
 struct itg_search_start {
     int32_t *point;
@@ -55,7 +55,7 @@ static itg_search_start *create(int32_t dim_count)
 
 /* ---- what is wanted of an edge ---- */
 
-/* Of a strategy, or of a graph whose file quantizes values. */
+/* The source of a start: a strategy, or a graph whose file quantizes values. */
 typedef struct source {
     const itg_strategy *strategy;
     const itg_graph *quantized;
@@ -109,7 +109,8 @@ static int32_t quantized_bits(const itg_graph *q, const itg_graph *g, const itg_
     return has_codes ? width_of_codes(q, value) : q->values[value].stated->bits;
 }
 
-/* The widest of a group's edges, and the method of the first that has a width; 0: none has. */
+/* The width of the widest edge of a group, and the method of its first edge with a width; 0: no
+ * edge has a width. */
 static int32_t wanted_of(const source *from, const itg_point_space *p,
                          const itg_choice_group *group, const itg_threshold_method **method)
 {
@@ -132,7 +133,7 @@ typedef struct mapping {
     const itg_point_space *p;
     itg_search_start *start;
     itg_strbuf examples;
-    int32_t misfits, found; /* groups that do not fit, that the source says something of */
+    int32_t misfits, found; /* groups that the source states and that do not fit */
 } mapping;
 
 static void note_misfit(mapping *m, const itg_choice_group *group, const char *wanted,
@@ -147,7 +148,7 @@ static void note_misfit(mapping *m, const itg_choice_group *group, const char *w
                       wanted, taken);
 }
 
-/* The place of the first width of the group that is as wide; the last where none is. */
+/* The index of the first width of the group that is at least as wide; the last if there is none. */
 static int32_t place_of(const itg_choice_group *group, int32_t bits)
 {
     int32_t l = 0;
@@ -235,7 +236,7 @@ static itg_status map(const itg_point_space *p, const source *from, itg_search_s
     return status;
 }
 
-/* Maps the source onto the search's space; fails where it is of another network. */
+/* Maps the source to the search's space. Fails if it belongs to another network. */
 static itg_status make(const itg_model *model, const itg_hardware *hw,
                        const itg_search_options *options, const source *from,
                        itg_search_start **out, itg_error *err)

@@ -10,9 +10,8 @@
 /* *out [dim_count], malloc'd. ITG_BAD_ARGUMENT: it is no point of this space. */
 itg_status itg_warm_start_levels(const itg_search_start *start, const itg_search_space *space,
                                  int32_t **out, itg_error *err);
-/* What earlier trials tell: those that can be compared (not stopped early, of a known quality), in
- * order. *out is one block; its points belong to it. Trials that are no points of the space are an
- * error. */
+/* The earlier trials that can be compared (not stopped early, of a known quality), in order. *out
+ * is one block that holds its points. Fails if a trial is no point of the space. */
 itg_status itg_warm_start_past(const itg_search_past *past, const itg_objective *objective,
                                itg_told **out, int64_t *count, itg_error *err);
 /* A member: the point, and the hash of what it came from; start NULL: null. */

@@ -1,11 +1,11 @@
-/* Who evaluates points: work is submitted, and comes back in any order. The engine knows this
- * interface alone; the threads of this process (local_workers.c) are one implementation of it, an
- * evaluator of the calling program (host_workers.c) another. */
+/* The interface of evaluation: work is submitted and comes back in any order. The engine knows this
+ * interface alone. Implementations: the threads of this process (local_workers.c), and an evaluator
+ * of the calling program (host_workers.c). */
 #ifndef ITG_WORKERS_H
 #define ITG_WORKERS_H
 #include "search/objective.h"
 
-/* One point to evaluate; lies still until it comes back. */
+/* A point to evaluate. It does not move until it comes back. */
 struct itg_work {
     const int32_t *point; /* the values of its dimensions, not their levels */
     const itg_race *race; /* NULL: on all samples; else it may stop where itg_race_floor says that
