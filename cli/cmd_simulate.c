@@ -36,6 +36,8 @@ static const itg_cli_option strategy_options[] = {ITG_CLI_OPT_HW,
                                                   ITG_CLI_OPT_CALIB_LIMIT,
                                                   ITG_CLI_OPT_WEIGHT_WIDTH,
                                                   ITG_CLI_OPT_ACTIVATION_WIDTH,
+                                                  ITG_CLI_OPT_INPUT_WIDTH,
+                                                  ITG_CLI_OPT_OUTPUT_WIDTH,
                                                   ITG_CLI_OPT_FLOAT_KERNELS,
                                                   ITG_CLI_OPT_THRESHOLD,
                                                   ITG_CLI_OPT_WEIGHT_THRESHOLD,
@@ -193,21 +195,24 @@ static itg_status recover(work *w, itg_error *err)
     return status;
 }
 
+static int32_t width_or(const itg_cli_args *args, itg_cli_option option, int32_t otherwise)
+{
+    return args->given[option] ? (int32_t)args->values[option].integer : otherwise;
+}
+
 static itg_status make_strategy(work *w, itg_error *err)
 {
     const itg_cli_args *args = w->args;
     const itg_cli_value *values = args->values;
     int32_t bits = (int32_t)values[ITG_CLI_OPT_UNIFORM].integer;
-    itg_uniform_options options = {
-        ITG_UNIFORM_OPTIONS_VERSION,
-        .weight_bits = args->given[ITG_CLI_OPT_WEIGHT_WIDTH]
-                           ? (int32_t)values[ITG_CLI_OPT_WEIGHT_WIDTH].integer
-                           : bits,
-        .activation_bits = args->given[ITG_CLI_OPT_ACTIVATION_WIDTH]
-                               ? (int32_t)values[ITG_CLI_OPT_ACTIVATION_WIDTH].integer
-                               : bits,
-        .activation_method = values[ITG_CLI_OPT_THRESHOLD].threshold,
-        .weight_method = values[ITG_CLI_OPT_WEIGHT_THRESHOLD].threshold};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION,
+                                   .weight_bits = width_or(args, ITG_CLI_OPT_WEIGHT_WIDTH, bits),
+                                   .activation_bits =
+                                       width_or(args, ITG_CLI_OPT_ACTIVATION_WIDTH, bits),
+                                   .input_bits = width_or(args, ITG_CLI_OPT_INPUT_WIDTH, 0),
+                                   .output_bits = width_or(args, ITG_CLI_OPT_OUTPUT_WIDTH, 0),
+                                   .activation_method = values[ITG_CLI_OPT_THRESHOLD].threshold,
+                                   .weight_method = values[ITG_CLI_OPT_WEIGHT_THRESHOLD].threshold};
     itg_preprocess p = itg_preprocess_default();
     itg_cli_preprocess(args, &p);
     itg_status status = itg_hardware_all_float(w->hw) ? ITG_OK : calibrate(w, &p, err);
@@ -217,7 +222,8 @@ static itg_status make_strategy(work *w, itg_error *err)
     if (status != ITG_OK) return status;
     itg_cli_note_hardware(w->hw, w->model, values[ITG_CLI_OPT_HW].text);
     note_widths(w->file, "weights", true, options.weight_bits);
-    note_widths(w->file, "activations", false, options.activation_bits);
+    if (options.input_bits == 0 && options.output_bits == 0)
+        note_widths(w->file, "activations", false, options.activation_bits);
     return ITG_OK;
 }
 
@@ -399,6 +405,8 @@ const itg_cli_command itg_cli_simulate = {
     .options = {ITG_CLI_OPT_UNIFORM,
                 ITG_CLI_OPT_WEIGHT_WIDTH,
                 ITG_CLI_OPT_ACTIVATION_WIDTH,
+                ITG_CLI_OPT_INPUT_WIDTH,
+                ITG_CLI_OPT_OUTPUT_WIDTH,
                 ITG_CLI_OPT_HW,
                 ITG_CLI_OPT_CALIB,
                 ITG_CLI_OPT_CALIB_LIMIT,

@@ -87,7 +87,7 @@ itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32
                            itg_score *out, char no_c[512], itg_error *err)
 {
     const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, bits, bits, ITG_THRESHOLD_MAX,
-                                         ITG_THRESHOLD_MAX};
+                                         ITG_THRESHOLD_MAX,           0,    0};
     itg_stats *stats = made_up_stats(model);
     itg_strategy *strategy = NULL;
     itg_annotated *annotated = NULL;

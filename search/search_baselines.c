@@ -121,7 +121,7 @@ itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err)
 {
     const itg_point_space *points = s->evaluator.points;
     itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, points->activation_methods[0],
-                                   points->weight_methods[0]};
+                                   points->weight_methods[0],   0, 0};
     itg_score_pair *pair = &s->result->uniform8;
     itg_strategy *strategy = NULL;
     itg_error why = {0};

@@ -135,15 +135,32 @@ itg_status itg_strategy_clone(const itg_strategy *from, itg_strategy **out, itg_
     return status;
 }
 
+/* The widest width that is at most `wanted`, or the narrowest. */
+static int32_t nearest_width(const itg_choice_group *group, int32_t wanted)
+{
+    int32_t best = group->bits[0];
+    for (int32_t k = 0; k < group->bits_count; k++)
+        if (group->bits[k] <= wanted) best = group->bits[k];
+    return best;
+}
+
 void itg_uniform_bits(const itg_choice_space *space, int32_t weight_bits, int32_t activation_bits,
                       int32_t *group_bits)
 {
+    for (int32_t i = 0; i < space->group_count; i++)
+        group_bits[i] = nearest_width(&space->groups[i],
+                                      space->groups[i].is_weight ? weight_bits : activation_bits);
+}
+
+/* Sets the widths of the network's inputs and outputs, where the options have any. */
+static void set_ends(const itg_choice_space *space, const itg_uniform_options *options,
+                     int32_t *group_bits)
+{
     for (int32_t i = 0; i < space->group_count; i++) {
         const itg_choice_group *group = &space->groups[i];
-        int32_t wanted = group->is_weight ? weight_bits : activation_bits, best = group->bits[0];
-        for (int32_t k = 0; k < group->bits_count; k++)
-            if (group->bits[k] <= wanted) best = group->bits[k];
-        group_bits[i] = best;
+        int32_t wanted = group->is_graph_output ? options->output_bits : 0;
+        if (wanted == 0 && group->is_graph_input) wanted = options->input_bits;
+        if (wanted > 0 && !group->is_weight) group_bits[i] = nearest_width(group, wanted);
     }
 }
 
@@ -411,12 +428,14 @@ itg_status itg_strategy_uniform(const itg_graph *g, const itg_hardware *hw, cons
     itg_threshold_cache *cache = NULL;
     int32_t *bits = NULL;
     itg_threshold_method *methods = NULL;
-    itg_space_options widths = {.activation = {options->activation_bits, options->activation_bits}};
+    itg_space_options widths = {.activation = {options->activation_bits, options->activation_bits},
+                                .input = {options->input_bits, options->input_bits},
+                                .output = {options->output_bits, options->output_bits}};
     itg_status status = itg_choice_space_create(hw, g, &widths, &space, NULL);
     if (status == ITG_NO_MEMORY)
         return itg_fail(err, status, "no memory for the widths of %s", g->name);
     if (status != ITG_OK) { /* not every edge has this width: choose the nearest */
-        widths.activation = (itg_bits_range){0, 0};
+        widths = (itg_space_options){0};
         status = itg_choice_space_create(hw, g, &widths, &space, err);
     }
     if (status == ITG_OK) {
@@ -427,6 +446,7 @@ itg_status itg_strategy_uniform(const itg_graph *g, const itg_hardware *hw, cons
     if (status == ITG_OK) status = itg_threshold_cache_create(g, hw, space, stats, &cache, err);
     if (status == ITG_OK) {
         itg_uniform_bits(space, options->weight_bits, options->activation_bits, bits);
+        set_ends(space, options, bits);
         itg_uniform_methods(space, options->weight_method, options->activation_method, methods);
         status = itg_strategy_resolve(cache, bits, methods, out, err);
     }

@@ -273,6 +273,7 @@ typedef struct itg_uniform_options {
     int32_t version;
     int32_t weight_bits, activation_bits;
     itg_threshold_method activation_method, weight_method; /* itg_threshold_default() */
+    int32_t input_bits, output_bits; /* of the network's inputs and outputs; 0: activation_bits */
 } itg_uniform_options;
 #define ITG_UNIFORM_OPTIONS_VERSION 1
 #define ITG_UNIFORM_OPTIONS_INIT ITG_INIT(ITG_UNIFORM_OPTIONS_VERSION)

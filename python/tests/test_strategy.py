@@ -13,6 +13,7 @@ def test_uniform_is_the_programs_strategy(digits, program, tmp_path):
         ("three", {"weight_bits": 3, "threshold": "max", "calibration_samples": 100},
          ["--uniform", "8", "--weight-bits", "3", "--threshold", "max", "--calib-limit", "100"]),
         ("nearest", {"weight_bits": 2, "recover": "none"}, ["--uniform", "8", "--weight-bits", "2", "--recover", "none"]),
+        ("ends", {"input_bits": 5, "output_bits": 6}, ["--uniform", "8", "--input-bits", "5", "--output-bits", "6"]),
     ]:
         program(*words, *theirs, "-o", tmp_path / f"{name}.theirs.json")
         strategy = digits.eight(**own)

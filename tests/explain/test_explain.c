@@ -58,7 +58,7 @@ static itg_dataset data_of(void)
 static void set_uniform(sim_case *c)
 {
     const itg_uniform_options o = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, ITG_THRESHOLD_MAX,
-                                   ITG_THRESHOLD_MAX};
+                                   ITG_THRESHOLD_MAX,           0, 0};
     const itg_preprocess p = itg_preprocess_default();
     const itg_dataset data = data_of();
     itg_stats *stats = NULL;

@@ -51,7 +51,7 @@ static void use(const itg_hardware *hw)
     itg_cost cost;
     itg_error err = {0};
     itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, ITG_THRESHOLD_MAX,
-                                   ITG_THRESHOLD_MAX};
+                                   ITG_THRESHOLD_MAX,           0, 0};
     if (itg_uniform_strategy(model, hw, &p, w->stats, NULL, &options, &file, &err) == ITG_OK &&
         itg_annotate_strategy(model, file, &a, &err) == ITG_OK) {
         REQUIRE(itg_cost_of(hw, a, &cost) == ITG_OK);

@@ -61,7 +61,7 @@ bool fuzz_seed(int index, itg_strbuf *out)
     itg_strategy_file *file = NULL;
     itg_preprocess p = itg_preprocess_default();
     itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8 - index, 8, ITG_THRESHOLD_MSE,
-                                   ITG_THRESHOLD_MAX};
+                                   ITG_THRESHOLD_MAX,           0,         0};
     itg_dataset data = {
         .dtype = ITG_F32, .shape = {4, {4, 2, 6, 6}}, .data = elements, .path = name};
     itg_error err = {0};

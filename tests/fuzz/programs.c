@@ -16,7 +16,7 @@ static void add_program(itg_strbuf *out, int network, const char *target)
     itg_program *p = NULL;
     itg_preprocess plain = itg_preprocess_default();
     itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 7, 8, ITG_THRESHOLD_MSE,
-                                   ITG_THRESHOLD_MAX};
+                                   ITG_THRESHOLD_MAX,           0, 0};
     itg_error err = {0};
     REQUIRE(fuzz_model(network, &bytes));
     itg_model *model = fuzz_prepare(bytes.text, bytes.length);

@@ -13,7 +13,7 @@ static itg_strategy *uniform(const small_network *n, int32_t bits)
     itg_strategy *s = NULL;
     itg_stats *stats = NULL;
     const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, bits, 8, ITG_THRESHOLD_MAX,
-                                         ITG_THRESHOLD_MAX};
+                                         ITG_THRESHOLD_MAX,           0,    0};
     assert_int_equal(itg_calibrate_model(n->model, n->data, &n->preprocess, 1, &stats, NULL),
                      ITG_OK);
     assert_int_equal(itg_strategy_uniform(n->model, n->hw, stats, &options, &s, NULL), ITG_OK);

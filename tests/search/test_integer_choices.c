@@ -179,7 +179,7 @@ static itg_graph *make(const choice *c)
 static void judge(const choice *c, const itg_dataset *data)
 {
     itg_uniform_options uniform = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, itg_threshold_default(),
-                                   itg_threshold_default()};
+                                   itg_threshold_default(),     0, 0};
     const itg_preprocess preprocess = itg_preprocess_default();
     const itg_user_metric user[ITG_USER_METRICS] = {
         {{"difference", ITG_UNIT_NUMBER, false}, difference, (void *)(uintptr_t)c}};

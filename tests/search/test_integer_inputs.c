@@ -127,7 +127,7 @@ static example start(itg_dtype dtype, bool is_image, const char *target)
 {
     example e = {.preprocess = itg_preprocess_default()};
     const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, itg_threshold_default(),
-                                         itg_threshold_default()};
+                                         itg_threshold_default(),     0, 0};
     itg_stats *stats = NULL;
     itg_error err = {.message = ""};
     e.model = make_graph(dtype, is_image);

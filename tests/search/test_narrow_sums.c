@@ -77,8 +77,13 @@ static void unload(network *n)
 
 static itg_annotated *annotate(const network *n, int width)
 {
-    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, weight_bits[width],
-                                   activation_bits[width], ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION,
+                                   weight_bits[width],
+                                   activation_bits[width],
+                                   ITG_THRESHOLD_MAX,
+                                   ITG_THRESHOLD_MAX,
+                                   0,
+                                   0};
     itg_strategy_file *file = NULL;
     itg_annotated *a = NULL;
     itg_error err = {ITG_OK, ""};

@@ -25,7 +25,7 @@ static void options_of_another_version_are_refused(void **state)
     (void)state;
     small_network_make(9, "cortex-m", 40, &n);
     const itg_uniform_options eight = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, itg_threshold_default(),
-                                       itg_threshold_default()};
+                                       itg_threshold_default(),     0, 0};
     if (itg_calibrate_model(n.model, n.data, &n.preprocess, 1, &stats, &err) != ITG_OK ||
         itg_uniform_strategy(n.model, n.hw, &n.preprocess, stats, n.data, &eight, &file, &err) !=
             ITG_OK ||
@@ -104,7 +104,7 @@ static void calibration_and_simulation_can_be_stopped(void **state)
     (void)state;
     small_network_make(9, "cortex-m", 40, &n);
     const itg_uniform_options eight = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, itg_threshold_default(),
-                                       itg_threshold_default()};
+                                       itg_threshold_default(),     0, 0};
     const itg_stop stop = {asked, &calls};
     const itg_calibrate_options calibrate = {ITG_CALIBRATE_OPTIONS_VERSION, .threads = 1,
                                              .stop = stop};
@@ -191,7 +191,7 @@ static void a_program_in_memory_is_its_file(void **state)
     (void)state;
     small_network_make(9, "cortex-m", 40, &n);
     const itg_uniform_options four = {ITG_UNIFORM_OPTIONS_VERSION, 4, 8, itg_threshold_default(),
-                                      itg_threshold_default()};
+                                      itg_threshold_default(),     0, 0};
     if (itg_calibrate_model(n.model, n.data, &n.preprocess, 1, &stats, &err) != ITG_OK ||
         itg_uniform_strategy(n.model, n.hw, &n.preprocess, stats, n.data, &four, &file, &err) !=
             ITG_OK ||

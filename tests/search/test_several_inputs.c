@@ -131,7 +131,7 @@ static example start(const char *target, bool with_mask)
 {
     example e = {.preprocess = itg_preprocess_default(), .model = make_model(with_mask)};
     const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, itg_threshold_default(),
-                                         itg_threshold_default()};
+                                         itg_threshold_default(),     0, 0};
     itg_stats *stats = NULL;
     itg_error err = {.message = ""};
     e.preprocess.scale = 0.5f;

@@ -17,7 +17,7 @@ static void make(const small_network *n, itg_score *score)
 {
     itg_search_data data = small_network_data(n);
     itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 7, 8, ITG_THRESHOLD_MSE,
-                                   ITG_THRESHOLD_MAX};
+                                   ITG_THRESHOLD_MAX,           0, 0};
     itg_stats *stats = NULL;
     itg_strategy_file *file = NULL;
     itg_annotated *a = NULL;

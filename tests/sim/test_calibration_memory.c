@@ -95,7 +95,7 @@ static void resolve_every_method(const subject *s, const itg_hardware *hw, const
     for (int m = 0; m < ITG_THRESHOLD_METHOD_COUNT; m++) {
         const itg_threshold_method method = (itg_threshold_method)m;
         const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, method,
-                                             ITG_THRESHOLD_MAX};
+                                             ITG_THRESHOLD_MAX,           0, 0};
         itg_strategy_file *file = NULL;
         itg_error err = {.message = ""};
         if (itg_uniform_strategy(s->model, hw, &s->preprocess, stats, NULL, &options, &file,

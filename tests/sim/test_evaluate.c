@@ -614,7 +614,7 @@ typedef struct example {
 static void open_example(example *e, const char *hardware)
 {
     itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, ITG_THRESHOLD_MSE,
-                                   ITG_THRESHOLD_MAX};
+                                   ITG_THRESHOLD_MAX,           0, 0};
     itg_error err = {0};
     memset(e, 0, sizeof *e);
     e->p = itg_preprocess_default();

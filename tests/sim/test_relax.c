@@ -83,7 +83,7 @@ static itg_evaluation relaxed(const relax_case *c, const itg_annotated *a, const
 static bool check(const relax_case *c, const char *target, int32_t bits)
 {
     const itg_uniform_options o = {ITG_UNIFORM_OPTIONS_VERSION, bits, bits, ITG_THRESHOLD_MSE,
-                                   ITG_THRESHOLD_MSE};
+                                   ITG_THRESHOLD_MSE,           0,    0};
     itg_hardware *hw = NULL;
     itg_strategy *s = NULL;
     itg_annotated *a = NULL;

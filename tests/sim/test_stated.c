@@ -49,7 +49,7 @@ static char *strategy(const itg_graph *g, int32_t bits)
     const itg_tensor array = {ITG_F32, {2, {4, 3}}, samples};
     const itg_preprocess p = itg_preprocess_default();
     itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, bits, bits, ITG_THRESHOLD_KL,
-                                   ITG_THRESHOLD_AVG};
+                                   ITG_THRESHOLD_AVG,           0,    0};
     assert_int_equal(itg_hardware_load("cortex-m", &hw, &err), ITG_OK);
     assert_int_equal(itg_data_from_memory(&array, "samples", &data, &err), ITG_OK);
     assert_int_equal(itg_calibrate_model(g, data, &p, 1, &stats, &err), ITG_OK);

@@ -243,6 +243,39 @@ static void copies_own_what_they_hold(void **state)
     world_end(&w);
 }
 
+static void inputs_and_outputs_may_have_widths_of_their_own(void **state)
+{
+    const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION,
+                                         .weight_bits = 5,
+                                         .activation_bits = 6,
+                                         .input_bits = 4,
+                                         .output_bits = 7,
+                                         .activation_method = ITG_THRESHOLD_MAX,
+                                         .weight_method = ITG_THRESHOLD_MAX};
+    world w;
+    itg_strategy *s = NULL;
+    itg_error err = {0};
+    int32_t inputs = 0, outputs = 0, others = 0;
+    (void)state;
+    world_new(&w, true);
+    if (itg_strategy_uniform(w.c.g, w.c.hw, w.stats, &options, &s, &err) != ITG_OK)
+        fail_msg("%s", err.message);
+    for (int32_t e = 0; e < s->edge_count; e++) {
+        int32_t group = w.space->edge_group[e];
+        if (group < 0) continue;
+        const itg_choice_group *g = &w.space->groups[group];
+        bool is_output = !g->is_weight && g->is_graph_output,
+             is_input = !g->is_weight && g->is_graph_input && !is_output;
+        assert_int_equal(s->edges[e].bits, g->is_weight ? 5 : is_output ? 7 : is_input ? 4 : 6);
+        outputs += is_output;
+        inputs += is_input;
+        others += !g->is_weight && !is_output && !is_input;
+    }
+    assert_true(inputs > 0 && outputs > 0 && others > 0);
+    itg_strategy_destroy(s);
+    world_end(&w);
+}
+
 static void widths_nearest_below_else_above(void **state)
 {
     static int32_t edges[1];
@@ -317,6 +350,7 @@ int main(void)
         cmocka_unit_test(conditions_and_hashes_follow_the_graph),
         cmocka_unit_test(threads_resolve_the_same_and_strategies_outlive_the_cache),
         cmocka_unit_test(copies_own_what_they_hold),
+        cmocka_unit_test(inputs_and_outputs_may_have_widths_of_their_own),
         cmocka_unit_test(widths_nearest_below_else_above),
         cmocka_unit_test(statistics_that_are_missing_are_named),
         cmocka_unit_test(weights_that_are_no_numbers_are_named),

@@ -370,7 +370,7 @@ static bool makes_uniform(void *context)
     itg_model *model = r->c->g;
     itg_preprocess p = itg_preprocess_default();
     itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 16, ITG_THRESHOLD_MAX,
-                                   ITG_THRESHOLD_MAX};
+                                   ITG_THRESHOLD_MAX,           0, 0};
     itg_strategy_file *file = NULL;
     itg_error err = {0};
     itg_status status =

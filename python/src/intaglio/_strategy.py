@@ -351,6 +351,8 @@ def uniform(
     *,
     weight_bits: Optional[int] = None,
     activation_bits: Optional[int] = None,
+    input_bits: Optional[int] = None,
+    output_bits: Optional[int] = None,
     threshold: Optional[str] = None,
     weight_threshold: Optional[str] = None,
     recover: str = "auto",
@@ -361,7 +363,8 @@ def uniform(
 ) -> Strategy:
     """One width for all edges; where the hardware does not allow it, the next narrower one, else the next wider one.
 
-    bits: of weights and activations, 2 to 32; weight_bits, activation_bits: others for one of the two.
+    bits: of weights and activations, 2 to 32; weight_bits, activation_bits: others for one of the two;
+    input_bits, output_bits: others for the network's inputs and outputs.
     data: samples to calibrate on, [samples, ...], the first calibration_samples of them; None only for hardware that
     quantizes nothing.
     threshold, weight_threshold: methods: "max", "avg", "percentile", "power2", "mse", "kl".
@@ -373,6 +376,8 @@ def uniform(
         "itg_uniform_options",
         weight_bits=_width("weight_bits", weight_bits) if weight_bits is not None else _width("bits", bits),
         activation_bits=_width("activation_bits", activation_bits) if activation_bits is not None else _width("bits", bits),
+        input_bits=_width("input_bits", input_bits) if input_bits is not None else 0,
+        output_bits=_width("output_bits", output_bits) if output_bits is not None else 0,
         activation_method=threshold_number(threshold, "threshold"),
         weight_method=threshold_number(weight_threshold, "weight_threshold"),
     )
