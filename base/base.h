@@ -132,6 +132,15 @@ itg_status itg_parallel_for(int threads, int64_t items, itg_parallel_fn fn, void
  * previous number, to be restored. */
 int itg_parallel_lend(int threads);
 
+/* ---- sums ---- */
+/* a + b; INT64_MAX or INT64_MIN if it is beyond. */
+static inline int64_t itg_add_saturated(int64_t a, int64_t b)
+{
+    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
+    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
+    return a + b;
+}
+
 /* ---- little-endian bytes on every host ---- */
 /* Copies count elements of size bytes each; reverses the bytes of each on a big-endian host. */
 void itg_copy_little_endian(void *out, const void *in, size_t count, size_t size);

@@ -7,11 +7,6 @@
 #include "base/packed.h"
 #include "keys.h"
 
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 static int64_t mul_saturated(int64_t a, int64_t b)
 {
     return a != 0 && b > INT64_MAX / a ? INT64_MAX : a * b;
@@ -117,7 +112,7 @@ static void add_work(const itg_hardware *hw, const itg_annotated *a, itg_cost *c
 {
     for (itg_id n = 0; n < a->graph->node_count; n++) {
         itg_node_cost node = work_of(hw, a, n);
-        cost->bops = add_saturated(cost->bops, node.bops);
+        cost->bops = itg_add_saturated(cost->bops, node.bops);
         cost->cycles += node.cycles;
     }
 }
@@ -195,10 +190,10 @@ static itg_status add_parameters(const itg_annotated *a, const size_t *first, it
         int64_t bytes = itg_packed_bytes(elements_of(g, edge->value),
                                          encoding->is_float ? 32 : encoding->q.bits);
         int64_t *sum = is_bias ? &float_biases : &cost->weight_bytes;
-        *sum = add_saturated(*sum, bytes);
+        *sum = itg_add_saturated(*sum, bytes);
     }
-    cost->parameter_bytes = add_saturated(cost->weight_bytes, float_biases);
-    cost->parameter_bytes = add_saturated(cost->parameter_bytes, constant_bytes(a));
+    cost->parameter_bytes = itg_add_saturated(cost->weight_bytes, float_biases);
+    cost->parameter_bytes = itg_add_saturated(cost->parameter_bytes, constant_bytes(a));
     return ITG_OK;
 }
 
@@ -213,7 +208,7 @@ itg_node_cost itg_cost_of_node(const itg_hardware *hw, const itg_annotated *a, i
             !itg_graph_is_constant(g, edge->value) ||
             itg_hardware_slot_role(g, node, edge->slot) == ITG_SLOT_BIAS || is_noted(a, edge))
             continue;
-        cost.weight_bytes = add_saturated(
+        cost.weight_bytes = itg_add_saturated(
             cost.weight_bytes, itg_packed_bytes(elements_of(g, edge->value),
                                                 encoding->is_float ? 32 : encoding->q.bits));
     }

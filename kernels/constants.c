@@ -74,13 +74,6 @@ void itg_quantize_channel(const itg_constant_source *source, int64_t channel, fl
 
 /* ---- sums ---- */
 
-static int64_t add(int64_t a, int64_t b)
-{
-    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
-    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
-    return a + b;
-}
-
 /* Fewer than 2^31 elements of at most 17 bits sum to at most 48 bits. */
 #define NARROW_SUMS(type)                                                                          \
     do {                                                                                           \
@@ -119,9 +112,9 @@ void itg_code_sums(itg_dtype storage, const void *codes, int64_t first, int64_t 
     for (int64_t i = 0; i < count; i++) {
         int64_t v = itg_load(storage, codes, first + i) - zero_point;
         if (v > 0)
-            *above = add(*above, v);
+            *above = itg_add_saturated(*above, v);
         else
-            *below = add(*below, v);
+            *below = itg_add_saturated(*below, v);
     }
 }
 
@@ -161,9 +154,9 @@ static void strided_sums(itg_dtype storage, const void *codes, const channel_vie
     for (int64_t i = 0; i < v->channels * v->terms; i++) {
         int64_t code = itg_load(storage, codes, i) - zero_point, c = i % v->channels;
         if (code > 0)
-            above[c] = add(above[c], code);
+            above[c] = itg_add_saturated(above[c], code);
         else
-            below[c] = add(below[c], code);
+            below[c] = itg_add_saturated(below[c], code);
     }
 }
 

@@ -12,13 +12,6 @@ typedef struct interval {
     int64_t lo, hi;
 } interval;
 
-static int64_t add(int64_t a, int64_t b)
-{
-    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
-    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
-    return a + b;
-}
-
 /* The exact product, saturated. */
 static int64_t multiply(int64_t a, int64_t b)
 {
@@ -27,7 +20,7 @@ static int64_t multiply(int64_t a, int64_t b)
 
 static interval sum(interval a, interval b)
 {
-    return (interval){add(a.lo, b.lo), add(a.hi, b.hi)};
+    return (interval){itg_add_saturated(a.lo, b.lo), itg_add_saturated(a.hi, b.hi)};
 }
 static int64_t negated(int64_t v)
 {
@@ -250,7 +243,7 @@ int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s)
         int64_t b = ((const int64_t *)bias->data)[i], size = b < 0 ? negated(b) : b;
         if (size > widest) widest = size;
     }
-    return add(bound, widest); /* covers sums without bias */
+    return itg_add_saturated(bound, widest); /* covers sums without bias */
 }
 
 itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count, itg_error *err)

@@ -133,12 +133,6 @@ static int64_t bias_code(const mac *m, int64_t c)
     return (int64_t)(bias > limit ? limit : bias < -limit ? -limit : bias);
 }
 
-/* a >= 0 */
-static int64_t saturating_sum(int64_t a, int64_t b)
-{
-    return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 static bool needs_bound(const mac *m)
 {
     return m->x->hw->requants[m->spec->requant].spec.pre_shift_bits > 0;
@@ -193,12 +187,12 @@ static void accumulator_interval(const mac *m, int64_t c, int64_t *below, int64_
     int64_t positive = sums->above, negative = sums->below;
     int64_t up = m->xq.qmax - m->xq.zero_point, down = m->xq.zero_point - m->xq.qmin,
             bias = bias_code(m, c);
-    int64_t hi = saturating_sum(annotate_saturating_product(positive, up),
-                                annotate_saturating_product(-negative, down));
-    int64_t lo = saturating_sum(annotate_saturating_product(positive, down),
-                                annotate_saturating_product(-negative, up));
-    *above = saturating_sum(hi, bias);
-    *below = saturating_sum(lo, -bias);
+    int64_t hi = itg_add_saturated(annotate_saturating_product(positive, up),
+                                   annotate_saturating_product(-negative, down));
+    int64_t lo = itg_add_saturated(annotate_saturating_product(positive, down),
+                                   annotate_saturating_product(-negative, up));
+    *above = itg_add_saturated(hi, bias);
+    *below = itg_add_saturated(lo, -bias);
 }
 
 /* The largest |acc|. */

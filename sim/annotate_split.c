@@ -8,13 +8,6 @@ typedef struct interval {
     int64_t lo, hi;
 } interval;
 
-static int64_t add(int64_t a, int64_t b)
-{
-    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
-    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
-    return a + b;
-}
-
 static bool fits(interval v, itg_accumulator acc)
 {
     return v.lo >= itg_accumulator_min(acc) && v.hi <= itg_accumulator_max(acc);
@@ -34,7 +27,7 @@ static bool extend(const annotate_sum *s, int64_t k, itg_accumulator acc, interv
     int64_t c = 0;
     for (; c < s->channels; c++) {
         interval t = term(s, c, k);
-        interval sum = {add(parts[c].lo, t.lo), add(parts[c].hi, t.hi)};
+        interval sum = {itg_add_saturated(parts[c].lo, t.lo), itg_add_saturated(parts[c].hi, t.hi)};
         if (!fits(sum, acc)) break;
         parts[c] = sum;
     }
@@ -86,8 +79,10 @@ static interval joined(const interval *parts, const itg_sum_split *split, int64_
     int64_t first = itg_round_shift_product(bias, 1, shift, split->rounding);
     interval sum = {first, first};
     for (int32_t p = 0; p < split->part_count; p++) {
-        sum.lo = add(sum.lo, itg_round_shift_product(parts[p].lo, 1, shift, split->rounding));
-        sum.hi = add(sum.hi, itg_round_shift_product(parts[p].hi, 1, shift, split->rounding));
+        sum.lo = itg_add_saturated(sum.lo,
+                                   itg_round_shift_product(parts[p].lo, 1, shift, split->rounding));
+        sum.hi = itg_add_saturated(sum.hi,
+                                   itg_round_shift_product(parts[p].hi, 1, shift, split->rounding));
     }
     return sum;
 }
