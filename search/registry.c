@@ -6,11 +6,11 @@
 #include <string.h>
 
 /* The first is the default. */
-static const itg_searcher_def *const all[] = {&itg_searcher_greedy,     &itg_searcher_hago_greedy,
-                                              &itg_searcher_anneal,     &itg_searcher_random,
-                                              &itg_searcher_exhaustive, &itg_searcher_sweep,
-                                              &itg_searcher_evolve,     &itg_searcher_sensitivity,
-                                              &itg_searcher_allocate,   &itg_searcher_surrogate};
+static const itg_searcher_def *const all[] = {
+    &itg_searcher_hybrid,   &itg_searcher_greedy,     &itg_searcher_surrogate,
+    &itg_searcher_allocate, &itg_searcher_anneal,     &itg_searcher_hago_greedy,
+    &itg_searcher_random,   &itg_searcher_exhaustive, &itg_searcher_sweep,
+    &itg_searcher_evolve,   &itg_searcher_sensitivity};
 
 int itg_searcher_count(void)
 {

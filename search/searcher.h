@@ -110,5 +110,5 @@ itg_status itg_searcher_parse(const char *text, const itg_searcher_def **def,
 extern const itg_searcher_def itg_searcher_user;
 extern const itg_searcher_def itg_searcher_greedy, itg_searcher_anneal, itg_searcher_hago_greedy,
     itg_searcher_random, itg_searcher_exhaustive, itg_searcher_sweep, itg_searcher_evolve,
-    itg_searcher_sensitivity, itg_searcher_allocate, itg_searcher_surrogate;
+    itg_searcher_sensitivity, itg_searcher_allocate, itg_searcher_surrogate, itg_searcher_hybrid;
 #endif

@@ -774,7 +774,7 @@ typedef struct itg_search_past {
 typedef struct itg_search_options {
     int32_t version;
     /* A searcher's name, and parameters of its own that differ from their defaults:
-     * "anneal:t0=0.5,cooling=0.98". "": "greedy". */
+     * "anneal:t0=0.5,cooling=0.98". "": "hybrid". */
     char searcher[ITG_SEARCHER_TEXT];
     itg_goal goal;
     int64_t trials;   /* at most; 0: the searcher's default, or until it ends by itself */

@@ -257,8 +257,8 @@ static void the_nearest_is_kept_where_nothing_meets_the_goal(void **state)
 
 /* ---- order ---- */
 
-static const char *const every[] = {"random", "hago-greedy", "anneal",
-                                    "greedy", "allocate",    "surrogate"};
+static const char *const every[] = {"random",   "hago-greedy", "anneal", "greedy",
+                                    "allocate", "surrogate",   "hybrid"};
 #define EVERY (sizeof every / sizeof *every)
 #define RACING 4 /* the first of them have racing floors */
 

@@ -119,7 +119,7 @@ static void no_searcher_is_the_default_one(void **state)
     char *text = NULL;
     assert_int_equal(itg_search_options_text(&options, &text, NULL), ITG_OK);
     assert_int_equal(itg_search_options_from_text(text, "text", &again, NULL), ITG_OK);
-    assert_string_equal(again.searcher, "greedy");
+    assert_string_equal(again.searcher, "hybrid");
     free(text);
 }
 

@@ -206,6 +206,30 @@ static void allocate_misses_what_no_sum_of_terms_says(void **state)
     finds_instead(TOY_WRAPPED, "allocate", 30, 2400);     /* the optimum: 2000 */
 }
 
+/* ---- hybrid ---- */
+
+static void hybrid_finds_what_its_parts_find_alone(void **state)
+{
+    (void)state;
+    static const bound within[TOY_COUNT] = {
+        [TOY_CONVEX] = {50, 85},      [TOY_COARSE] = {35, 75},    [TOY_DECEPTIVE] = {55, 90},
+        [TOY_INFEASIBLE] = {45, 80},  [TOY_UNORDERED] = {80, 90}, [TOY_ONE_DIMENSION] = {4, 12},
+        [TOY_ONLY_WIDEST] = {1, 50},  [TOY_NOTHING] = {0, 26},    [TOY_PAIRED] = {25, 55},
+        [TOY_UNEXPLAINED] = {40, 55}, [TOY_WRAPPED] = {50, 80}};
+    for (int i = 0; i < TOY_COUNT; i++)
+        if (i != TOY_MAXIMIZE) finds_the_optimum(i, "hybrid", within[i]);
+}
+
+static void hybrid_ends_early_within_a_limit(void **state)
+{
+    (void)state;
+    toy_result optimum = toy_optimum(&toys[TOY_MAXIMIZE]);
+    toy_result r = search(TOY_MAXIMIZE, "hybrid", NO_LIMIT);
+    assert_in_range(r.asked, 1, 30);
+    assert_true(r.outcome.cost <= 1);
+    assert_true(r.outcome.quality > optimum.outcome.quality - 0.003);
+}
+
 /* ---- surrogate ---- */
 
 static void surrogate_learns_from_points_of_any_kind(void **state)
@@ -362,18 +386,18 @@ static void exhaustive_refuses_a_large_space_and_says_its_size(void **state)
     free(memory);
 }
 
-static void greedy_is_the_default_and_all_are_found_by_name(void **state)
+static void hybrid_is_the_default_and_all_are_found_by_name(void **state)
 {
     (void)state;
-    static const char *const names[] = {"greedy",     "hago-greedy", "anneal", "random",
-                                        "exhaustive", "sweep",       "evolve", "sensitivity",
-                                        "allocate",   "surrogate"};
-    assert_string_equal(itg_searcher_at(0)->name, "greedy");
-    for (int i = 0; i < 10; i++) {
+    static const char *const names[] = {"hybrid", "greedy",      "surrogate",  "allocate",
+                                        "anneal", "hago-greedy", "random",     "exhaustive",
+                                        "sweep",  "evolve",      "sensitivity"};
+    assert_string_equal(itg_searcher_at(0)->name, "hybrid");
+    for (int i = 0; i < 11; i++) {
         assert_string_equal(itg_searcher_at(i)->name, names[i]);
         assert_ptr_equal(itg_searcher_find(names[i]), itg_searcher_at(i));
     }
-    assert_null(itg_searcher_at(10));
+    assert_null(itg_searcher_at(11));
     assert_null(itg_searcher_at(-1));
     assert_null(itg_searcher_find("nonsense"));
 }
@@ -489,6 +513,8 @@ int main(void)
         cmocka_unit_test(hago_greedy_maximize_stops_where_the_limit_is_met),
         cmocka_unit_test(allocate_is_quick_where_losses_add_up),
         cmocka_unit_test(allocate_misses_what_no_sum_of_terms_says),
+        cmocka_unit_test(hybrid_finds_what_its_parts_find_alone),
+        cmocka_unit_test(hybrid_ends_early_within_a_limit),
         cmocka_unit_test(surrogate_learns_from_points_of_any_kind),
         cmocka_unit_test(surrogate_misses_what_no_sum_of_terms_says),
         cmocka_unit_test(a_text_chooses_a_searcher_and_its_parameters),
@@ -502,7 +528,7 @@ int main(void)
         cmocka_unit_test(a_smaller_budget_asks_for_a_prefix),
         cmocka_unit_test(the_first_point_is_the_widest),
         cmocka_unit_test(exhaustive_refuses_a_large_space_and_says_its_size),
-        cmocka_unit_test(greedy_is_the_default_and_all_are_found_by_name),
+        cmocka_unit_test(hybrid_is_the_default_and_all_are_found_by_name),
         cmocka_unit_test(a_space_without_dimensions_has_one_point),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -489,7 +489,7 @@ def search(
       max_size, max_ram, max_flash (bytes), max_cycles, max_bops (a sample): limits.
       confidence: with which the floor holds, 0.5 to 0.9999.
 
-    Search. searcher: its name and parameters, "anneal:t0=0.5" (searchers() lists them; default greedy, for fronts sweep or
+    Search. searcher: its name and parameters, "anneal:t0=0.5" (searchers() lists them; default hybrid, for fronts sweep or
     evolve), or an object with ask and tell (Searcher). seed: any whole number. trials, seconds, patience: when it
     ends; tolerance: see the program's help. *_bits: widths to try, (min, max). threshold, weight_threshold: methods to
     choose among. only, skip: patterns of names of values, nodes or edges; fix: {pattern: bits}. recover: codes of weights
