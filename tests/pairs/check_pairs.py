@@ -74,6 +74,7 @@ TURNS = 3  # a pair takes one in so many of the others
 FLOAT_TOLERANCE = 0.1  # points
 SIMULATED_SAMPLES = 256  # of each pair, without --full
 FEW_SIMULATED = 64  # the same, of a target's second width
+LARGE, LARGE_SAMPLES = ("squeezenet",), 32  # without --full, so many samples to calibrate on and to simulate
 FEW_SAMPLES, FEW_IMAGES = 200, 3  # so few samples may lose so many images, whatever that is in points
 
 
@@ -112,7 +113,7 @@ def check_float(program, pair, files):
     return score["top1"], f"top-1 {found:.2f} of {score['samples']} (reference {pair.float_top1:.2f})"
 
 
-def check_target(program, pair, files, target, folder, simulated_samples, float_top1):
+def check_target(program, pair, files, target, folder, simulated_samples, float_top1, full):
     """Text. simulated_samples 0: all. float_top1 None: accuracy is not checked. Raises Failed."""
     strategy, artefact = os.path.join(folder, "strategy.json"), os.path.join(folder, "program.itg")
     data = ["--data", files.samples, "--labels", files.labels]
@@ -121,7 +122,10 @@ def check_target(program, pair, files, target, folder, simulated_samples, float_
     if bits and simulated_samples > FEW_SIMULATED:
         limit = ["--limit", str(FEW_SIMULATED)]
     weights = ["--weight-bits", bits] if bits else []
-    simulated = call(program, "simulate", files.model, "--uniform", "8", *weights, "--hw", name, "--calib", files.calibration,
+    calibration = ["--calib", files.calibration]
+    if pair.name in LARGE and not full:
+        limit, calibration = ["--limit", str(LARGE_SAMPLES)], [*calibration, "--calib-limit", str(LARGE_SAMPLES)]
+    simulated = call(program, "simulate", files.model, "--uniform", "8", *weights, "--hw", name, *calibration,
                      *pair.preprocessing, *data, *limit, "-o", strategy)
     call(program, "realize", files.model, strategy, "-o", artefact)
     run = call(program, "run", artefact, *data, *limit)
@@ -177,7 +181,7 @@ def check_pair(report, program, root, pair, limit, full):
     for target in targets_of(pair, full):
         with tempfile.TemporaryDirectory() as folder:
             report.attempt(f"{pair.name} {target}", lambda: check_target(program, pair, files, target, folder,
-                                                                         limit or (0 if full else SIMULATED_SAMPLES), float_top1))
+                                                                         limit or (0 if full else SIMULATED_SAMPLES), float_top1, full))
 
 
 def main():
