@@ -11,7 +11,11 @@
 
 static const char usage[] =
     "usage: itg_bench_kernels [--repeats N] [--samples N] [--form tflite_double|s64_reduced|f32]\n"
-    "                         [--set NAME] [--network TEXT]\n";
+    "                         [--set NAME] [--network TEXT]\n"
+    "       itg_bench_kernels --count LAYER --repeats N [--samples N] [--form ...] [--set NAME] "
+    "[--network TEXT]\n"
+    "runs only that layer (of 1, 2, ...) of each network, N times, unverified: for counters of "
+    "instructions\n";
 
 enum { X_ZERO = 121, Y_ZERO = 117, MOST_LAYERS = 64, MOST_SAMPLES = 64 };
 
@@ -88,6 +92,7 @@ typedef struct options {
     int64_t samples;
     itg_requant_form form;
     const char *set, *network;
+    int count; /* the layer, from 1; 0: all are verified and timed */
 } options;
 
 /* One layer, ready to run. */
@@ -230,7 +235,7 @@ static itg_status add_layer(bench *b, const layer_of *l, itg_error *err)
     w->outputs = v->out_channels * v->out_height * v->out_width;
     w->macs = (double)w->outputs * (double)(l->channels / l->group * l->kernel * l->kernel);
     b->count++;
-    return verify(b, &t, w, err);
+    return b->o->count > 0 ? ITG_OK : verify(b, &t, w, err);
 }
 
 /* Two buffers of codes that every layer reads and writes in turn, and scratch for the largest. */
@@ -292,6 +297,13 @@ static spread measure(const bench *b, int index)
     return (spread){seconds[0], seconds[b->o->repeats / 2]};
 }
 
+static void name_layer(const layer_of *l, char *text, size_t size)
+{
+    snprintf(text, size, "%lldx%lldx%lld -> %lld, %lldx%lld /%lld g%lld", (long long)l->channels,
+             (long long)l->size, (long long)l->size, (long long)l->filters, (long long)l->kernel,
+             (long long)l->kernel, (long long)l->stride, (long long)l->group);
+}
+
 static void print_line(const bench *b, const char *name, double macs, spread s)
 {
     double rate = 2e-9 * macs / s.min;
@@ -308,14 +320,21 @@ static void measure_all(const bench *b, const char *name)
     for (int i = 0; i < b->count; i++) {
         const layer_of *l = b->works[i].of;
         total += (double)l->times * b->works[i].macs;
-        snprintf(text, sizeof text, "%lldx%lldx%lld -> %lld, %lldx%lld /%lld g%lld",
-                 (long long)l->channels, (long long)l->size, (long long)l->size,
-                 (long long)l->filters, (long long)l->kernel, (long long)l->kernel,
-                 (long long)l->stride, (long long)l->group);
+        name_layer(l, text, sizeof text);
         print_line(b, text, b->works[i].macs, measure(b, i));
     }
     snprintf(text, sizeof text, "all of %s", name);
     print_line(b, text, total, measure(b, -1));
+}
+
+static void run_counted(const bench *b)
+{
+    const work *w = &b->works[0];
+    char text[96];
+    for (int i = 0; i < b->o->repeats; i++)
+        run_layer(b, w, 0);
+    name_layer(w->of, text, sizeof text);
+    printf("%.0f multiply-accumulates of %s\n", w->macs * (double)b->o->samples, text);
 }
 
 /* The best of several loops on registers alone. */
@@ -343,9 +362,11 @@ static itg_status run_network(const options *o, const network *n, const itg_acce
     itg_rng_init(&b.rng, 1);
     itg_status status = b.arena ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory");
     for (int i = 0; n->layers[i].times > 0 && status == ITG_OK; i++)
-        status = add_layer(&b, &n->layers[i], err);
+        if (o->count == 0 || o->count == i + 1) status = add_layer(&b, &n->layers[i], err);
     if (status == ITG_OK) status = allocate(&b, err);
-    if (status == ITG_OK) {
+    if (status == ITG_OK && o->count > 0) {
+        if (b.count > 0) run_counted(&b);
+    } else if (status == ITG_OK) {
         printf("\n%s, set '%s', %lld samples a call: all layers equal the reference\n", n->name,
                itg_accel_name(kernels), (long long)o->samples);
         measure_all(&b, n->name);
@@ -365,10 +386,10 @@ static itg_status run_set(const options *o, const char *name, itg_error *err)
         return ITG_OK;
     }
     if (status != ITG_OK) return status;
-    double proof = now() - start, peak = measure_peak(kernels);
-    printf("\nset '%s': proven in %.1f ms", name, 1e3 * proof);
+    double proof = now() - start, peak = o->count > 0 ? 0 : measure_peak(kernels);
+    if (o->count == 0) printf("\nset '%s': proven in %.1f ms", name, 1e3 * proof);
     if (peak > 0) printf(", peak on registers alone %.0f GOP/s", peak);
-    printf("\n");
+    if (o->count == 0) printf("\n");
     for (size_t i = 0; i < sizeof networks / sizeof *networks && status == ITG_OK; i++)
         if (!o->network || strstr(networks[i].name, o->network))
             status = run_network(o, &networks[i], kernels, peak, err);
@@ -396,6 +417,8 @@ static bool read_options(int argc, char **argv, options *o)
             o->repeats = (int)number;
         else if (strcmp(name, "--samples") == 0 && read_number(value, MOST_SAMPLES, &number))
             o->samples = number;
+        else if (strcmp(name, "--count") == 0 && read_number(value, MOST_LAYERS, &number))
+            o->count = (int)number;
         else if (strcmp(name, "--form") == 0 && itg_requant_form_from_name(value, &o->form) &&
                  (o->form == ITG_REQUANT_TFLITE_DOUBLE || o->form == ITG_REQUANT_S64_REDUCED ||
                   o->form == ITG_REQUANT_F32))
@@ -419,8 +442,10 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    bench_print_header(1, o.repeats);
-    printf("requantization %s\n", itg_requant_form_name(o.form));
+    if (o.count == 0) {
+        bench_print_header(1, o.repeats);
+        printf("requantization %s\n", itg_requant_form_name(o.form));
+    }
     if (o.set) status = run_set(&o, o.set, &err);
     for (int i = 1; !o.set && itg_accel_set(i) && status == ITG_OK; i++)
         status = run_set(&o, itg_accel_set(i), &err);

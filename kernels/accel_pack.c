@@ -20,6 +20,11 @@ static int64_t groups_of(const itg_accel_shape *t)
     return t->scheme == ITG_SCHEME_DEPTHWISE ? 1 : t->w.group;
 }
 
+int64_t itg_accel_packed_order(const itg_accel_kernels *kernels)
+{
+    return kernels->words ? 2 : kernels->eights ? 8 : 4;
+}
+
 size_t itg_accel_packed_bytes(const itg_accel_kernels *kernels, const itg_accel_problem *p)
 {
     itg_accel_shape t = itg_accel_shape_of(kernels, p);
@@ -46,11 +51,11 @@ static tap_place place_of(const itg_accel_shape *t, int64_t tap)
                        tap % t->run_taps * t->channels};
 }
 
-static int64_t offset_in_run(int64_t i)
+static int64_t offset_in_run(int64_t i, int64_t adjacent)
 {
-    const uint64_t u = (uint64_t)i, depth = u % ITG_STEP_DEPTH;
-    return (int64_t)(u / ITG_STEP_DEPTH * ITG_STEP_BYTES + depth / 4 * (4 * ITG_PANEL_COLUMNS) +
-                     depth % 4);
+    const uint64_t u = (uint64_t)i, depth = u % ITG_STEP_DEPTH, n = (uint64_t)adjacent;
+    return (int64_t)(u / ITG_STEP_DEPTH * ITG_STEP_BYTES + depth / n * (n * ITG_PANEL_COLUMNS) +
+                     depth % n);
 }
 
 /* Packs the weights of one filter and tap, from `first` on `stride` apart; returns their sum. */
@@ -63,7 +68,7 @@ static int64_t pack_tap(const itg_accel_shape *t, const itg_accel_problem *p, in
         if (i == 0)
             itg_widen_row(&p->w, first + c * stride, left < ITG_STEP_DEPTH ? left : ITG_STEP_DEPTH,
                           stride, v);
-        int8_t *to = column + place.base + offset_in_run(place.run + c);
+        int8_t *to = column + place.base + offset_in_run(place.run + c, t->adjacent);
         sum += v[i];
         for (int32_t d = 0; d < t->w_digits; d++) { /* least significant first, balanced */
             to[d * t->panel_bytes] = (int8_t)v[i];
@@ -73,7 +78,7 @@ static int64_t pack_tap(const itg_accel_shape *t, const itg_accel_problem *p, in
     return sum;
 }
 
-/* Packs filter k into its column of a panel, 4 bytes wide; returns its sum. */
+/* Packs filter k into its column of a panel; returns its sum. */
 static int64_t pack_filter(const itg_accel_shape *t, const itg_accel_problem *p, int64_t k,
                            int8_t *column)
 {
@@ -96,7 +101,7 @@ static void pack_bytes(const itg_accel_shape *t, const itg_accel_problem *p, int
         int64_t panel = k / filters * t->panels + in_group / t->panel_columns;
         sums[k] = pack_filter(t, p, k,
                               panels + panel * t->w_digits * t->panel_bytes +
-                                  in_group % t->panel_columns * 4);
+                                  in_group % t->panel_columns * t->adjacent);
     }
 }
 

@@ -14,8 +14,14 @@
 #define ITG_ACCEL_X86 1
 #endif
 
+/* Defined if those of aarch64 are, little-endian (CMakeLists.txt gives their files the flags). */
+#if defined(__aarch64__) && defined(__GNUC__) && !defined(__AARCH64EB__)
+#define ITG_ACCEL_NEON 1
+#endif
+
 /* A tile of sums is `rows` (up to ITG_TILE_ROWS) pixels by up to ITG_TILE_COLUMNS channels, made of
- * panels of 16 weight columns. A step is 64 values of depth: panel[step][depth / 4][column][4]. */
+ * panels of 16 weight columns. A step is 64 values of depth: panel[step][depth / 4][column][4], or
+ * panel[step][depth / 8][column][8] where the set has `eights`. */
 enum {
     ITG_TILE_ROWS = 32,
     ITG_TILE_COLUMNS = 32,
@@ -62,6 +68,7 @@ typedef struct itg_accel_shape {
     int64_t run_steps, steps;
     int64_t columns, panel_columns, panels; /* of a tile; panels of a group */
     int64_t panel_bytes;                    /* of one digit of the weights */
+    int64_t adjacent; /* values of depth that are adjacent in a panel's column: 4 or 8 */
     int32_t x_digits, w_digits;
     int64_t x_shift; /* code + shift is unsigned */
     bool wide;       /* sums in 64 bits */
@@ -222,7 +229,8 @@ struct itg_accel_kernels {
     bool (*usable)(void); /* by processor and system */
     void (*begin)(void);  /* NULL: nothing to do before and after tiles on a thread */
     void (*end)(void);
-    bool words; /* panels of tile() are words: [step][depth / 2][column][2], sign-extended */
+    bool eights; /* see ITG_TILE_ROWS */
+    bool words;  /* panels of tile() are words: [step][depth / 2][column][2], sign-extended */
     void (*tile)(const itg_accel_tile *t);
     void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_TILE_ROWS][64] */
     const itg_winograd_kernels *winograd;       /* NULL: it is not faster */
@@ -232,6 +240,13 @@ struct itg_accel_kernels {
 };
 extern const itg_accel_kernels itg_accel_reference, itg_accel_portable;
 void itg_depthwise_portable(const itg_accel_tile *t);
+#if defined(ITG_ACCEL_NEON)
+extern const itg_accel_kernels itg_accel_neon, itg_accel_dotprod, itg_accel_i8mm;
+void itg_depthwise_neon(const itg_accel_tile *t);
+void itg_lanes_neon(const itg_lanes_args *a);
+bool itg_accel_has_dotprod(void);
+bool itg_accel_has_i8mm(void);
+#endif
 #if defined(ITG_ACCEL_X86)
 extern const itg_accel_kernels itg_accel_avx2, itg_accel_avx512, itg_accel_vnni, itg_accel_amx;
 extern const itg_winograd_kernels itg_winograd_avx2, itg_winograd_avx512, itg_winograd_vnni;

@@ -272,6 +272,7 @@ itg_accel_shape itg_accel_shape_of(const itg_accel_kernels *kernels, const itg_a
     t.folded = t.scheme == ITG_SCHEME_DIRECT && t.w.kernel[0] == 1 && t.w.kernel[1] == 1 &&
                t.w.stride[0] == 1 && t.w.stride[1] == 1 && t.w.pad_top == 0 && t.w.pad_left == 0 &&
                t.w.out_height == t.w.height && t.w.out_width == t.w.width;
+    t.adjacent = kernels->eights && t.scheme != ITG_SCHEME_DEPTHWISE ? 8 : 4;
     if (kernels->words && t.scheme != ITG_SCHEME_DEPTHWISE)
         t.panel_bytes *= (int64_t)sizeof(int16_t);
     return t;

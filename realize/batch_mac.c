@@ -79,7 +79,8 @@ static itg_key packed_key(const itg_batch_plan *plan, const itg_accel_problem *p
                                w->group,
                                p->w_rows,
                                (int64_t)p->x.storage,
-                               (int64_t)bytes};
+                               (int64_t)bytes,
+                               itg_accel_packed_order(plan->kernels)};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         itg_key_int(&k, numbers[i]);
     return itg_key_end(&k);

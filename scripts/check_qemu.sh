@@ -4,48 +4,16 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
+. scripts/cross.sh
 need $build_packages qemu-user gcc-aarch64-linux-gnu gcc-s390x-linux-gnu libc6-dev-arm64-cross libc6-dev-s390x-cross
 
 host=build/release/intaglio
 cmake --preset release >/dev/null
 build --preset release --target intaglio
-work=$PWD/build/qemu
-mkdir -p "$work"
 model=examples/digits.onnx
 data="--data examples/digits_test_images.npy --labels examples/digits_test_labels.npy --limit 24"
 
 field() { sed -n "s/.*\"$1\": *\"\{0,1\}\([^\",}]*\).*/\1/p" | head -n 1; }
-
-# Libraries of the foreign architecture, unpacked beside the build: nothing of them is installed.
-sysroot() { # architecture
-    root=$work/sysroot-$1
-    [ -e "$root/.done" ] && return
-    as_root=
-    [ "$(id -u)" = 0 ] || as_root=sudo
-    dpkg --print-foreign-architectures | grep -qx "$1" || { $as_root dpkg --add-architecture "$1"; $as_root apt-get update -qq; }
-    mkdir -p "$root/debs"
-    (
-        cd "$root/debs"
-        for package in libprotobuf-c1 libprotobuf-c-dev libcjson1 libcjson-dev zlib1g zlib1g-dev libzip4 libzip-dev libsqlite3-0 \
-            libsqlite3-dev libbz2-1.0 liblzma5 libzstd1 libssl3 libgomp1; do
-            apt-get download -qq "$package:$1" 2>/dev/null || apt-get download -qq "${package}t64:$1"
-        done
-    )
-    for deb in "$root"/debs/*.deb; do dpkg -x "$deb" "$root"; done
-    touch "$root/.done"
-}
-
-cross() { # architecture, triplet, qemu
-    sysroot "$1"
-    root=$work/sysroot-$1
-    PKG_CONFIG_LIBDIR=$root/usr/lib/$2/pkgconfig:$root/usr/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root \
-        cmake -S . -B "build/$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DITG_BUILD_TESTS=OFF -DCMAKE_SYSTEM_NAME=Linux \
-        -DCMAKE_C_COMPILER="$2-gcc" -DCMAKE_FIND_ROOT_PATH="$root" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER \
-        -DITG_BUILD_BENCH=OFF -DCMAKE_SKIP_BUILD_RPATH=ON -DCMAKE_LIBRARY_ARCHITECTURE="$2" -DZLIB_ROOT="$root/usr" \
-        -DCMAKE_EXE_LINKER_FLAGS="-Wl,-rpath-link,$root/usr/lib/$2 -Wl,-rpath-link,$root/lib/$2" >/dev/null
-    build "build/$1"
-    run="$3 -L /usr/$2 -E LD_LIBRARY_PATH=$root/usr/lib/$2:$root/lib/$2 -E OMP_WAIT_POLICY=passive build/$1/intaglio"
-}
 
 failed=0
 passed=0
@@ -86,5 +54,16 @@ for platform in "arm64 aarch64-linux-gnu qemu-aarch64" "s390x s390x-linux-gnu qe
         -o "$work/host.json" --json >/dev/null
     compare "$platform strategy" "$(sha256sum <"$work/host.json")" "$(sha256sum <"$work/foreign.json")"
 done
+# Every kernel set of aarch64, and the one that an older processor chooses.
+cross arm64 aarch64-linux-gnu qemu-aarch64
+for kernels in "max portable" "max neon" "max dotprod" "max i8mm" "cortex-a53 neon"; do
+    for target in x86-vnni cortex-m; do
+        compare "arm64 run, $target, processor and kernels $kernels" "$(field digest <"$work/$target.run")" \
+            "$($emulate -cpu "${kernels% *}" -E "INTAGLIO_KERNELS=${kernels#* }" build/arm64/intaglio run "$work/$target.itg" \
+                $data --threads 1 --json | field digest)"
+    done
+done
+older=$($emulate -cpu cortex-a53 build/arm64/intaglio doctor --json | sed 's/.*"kernels in use"[^}]*"found": "\([a-z0-9]*\)".*/\1/')
+compare "kernels that a Cortex-A53 chooses:" neon "$older"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

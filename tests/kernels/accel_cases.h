@@ -46,7 +46,8 @@ static inline guarded guard(size_t bytes, size_t alignment)
 /* From here on who writes to it dies. */
 static inline void make_read_only(guarded *g)
 {
-    assert_int_equal(mprotect(g->map, g->map_bytes - g->page, PROT_READ), 0);
+    const size_t bytes = g->map_bytes - g->page;
+    if (bytes > 0) assert_int_equal(mprotect(g->map, bytes, PROT_READ), 0);
 }
 
 /* Nothing before the bytes nor between them and the end was written. */

@@ -37,6 +37,21 @@ static void sets_that_the_processor_has_are_proven(void **state)
         assert_true(itg_accel_peak(kernels, 1) > 0);
     }
     if (itg_accel_choose("amx", &kernels, NULL) == ITG_OK) last = "amx";
+#elif defined(ITG_ACCEL_NEON)
+    const struct {
+        const char *name;
+        bool has;
+    } sets[] = {
+        {"neon", true}, {"dotprod", itg_accel_has_dotprod()}, {"i8mm", itg_accel_has_i8mm()}};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(itg_accel_choose(sets[i].name, &kernels, NULL),
+                         sets[i].has ? ITG_OK : ITG_UNSUPPORTED);
+        if (!sets[i].has) continue;
+        last = sets[i].name;
+        assert_string_equal(itg_accel_name(kernels), last);
+        assert_true(itg_accel_peak(kernels, 3) == 3 * itg_accel_peak(kernels, 1));
+        assert_true((itg_accel_peak(kernels, 1) > 0) == (i > 0));
+    }
 #endif
     assert_int_equal(itg_accel_choose(NULL, &kernels, NULL), ITG_OK);
     assert_string_equal(itg_accel_name(kernels), last);
