@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
 
 import json
@@ -80,11 +81,20 @@ class Model:
             name = name or (source.graph.name or "model") + ".onnx"
             source = source.SerializeToString()
         if isinstance(source, (bytes, bytearray, memoryview)):
+            source = bytes(source)
             data = ffi.from_buffer(source)
             arguments: tuple[Any, ...] = (lib.itg_model_open_memory, data, len(data), (name or "model.onnx").encode(), how)
         else:
             arguments = (lib.itg_model_open, path_bytes(source), how)
         self._model = make("itg_model", lib.itg_model_close, *arguments)
+        self._source = source
+
+    def _file(self, folder: Path) -> str:
+        """The path that it was opened from, or of a copy of its bytes in the folder."""
+        if not isinstance(self._source, bytes):
+            return os.path.abspath(self._source)
+        (folder / self.name).write_bytes(self._source)
+        return self.name
 
     @staticmethod
     def survey(path: Union[str, "os.PathLike[str]"], **how: Any) -> list[Refusal]:

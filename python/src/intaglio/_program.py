@@ -26,6 +26,7 @@ from ._library import (
     take_buffer,
     text,
 )
+from ._report import make_report
 from ._values import MetricLike, Preprocess, Score, array_of, expect_metric, preprocess_of, preprocess_struct, set_metrics, shape_of
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -216,6 +217,15 @@ class Program:
         return make_text(lib.itg_program_text, self._program)
 
     # ---- files ----
+
+    def report(self, path: Optional[PathLike] = None) -> Union[str, Path]:
+        """Writes a report (docs/report.md) as one HTML file: the network drawn with bits and bytes, costs by layer, RAM over
+        time. Returns the path, or without one the HTML."""
+
+        def words(folder: Path) -> list[str]:
+            return [self.save(folder / "program.itg", certificate=False).name]
+
+        return make_report(words, path)
 
     def save(self, path: PathLike, *, certificate: bool = True) -> Path:
         """Writes the program (docs/artefact.md), and its certificate beside it (docs/verify.md)."""

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _html
@@ -29,6 +30,7 @@ from ._library import (
 )
 from ._log import Recorder
 from ._model import Hardware, HardwareLike, Model, as_hardware
+from ._report import make_report
 from ._searcher import Searcher, is_searcher, user_searcher
 from ._strategy import Strategy
 from ._values import Metric, Preprocess, Score, known_score, preprocess_struct
@@ -97,9 +99,22 @@ class SearchResult:
 
     def __init__(self, work: _Work, pointer: Any, run: Optional[int], notes: Sequence[str]):
         self._work, self._pointer = work, pointer
+        self._db: Any = None
         self.run = run  # its number in the log; None: nothing is logged
         self.notes = list(notes)  # what the goal cannot achieve, and the like
         self._best: Optional[Strategy] = None
+
+    def report(
+        self, path: Union[str, "os.PathLike[str]", None] = None, *, pareto: Union[str, Sequence[str], None] = None
+    ) -> Union[str, Path]:
+        """Writes a report of a search that is in a log (search(db=...)) as one HTML file (docs/report.md): results, its course,
+        the front with intervals, what the best chose. pareto: costs of the front's plots, as of search(). Returns the path, or
+        without one the HTML."""
+        if self.run is None:
+            raise BadArgument("a report takes a search that is logged: search(..., db=PATH)")
+        costs = [pareto] if isinstance(pareto, str) else list(pareto or ())
+        arguments = [str(self.run), "--db", os.path.abspath(self._db), *(["--pareto", ",".join(costs)] if costs else [])]
+        return make_report(lambda _: arguments, path)
 
     @property
     def best(self) -> Optional[Strategy]:
@@ -526,7 +541,9 @@ def search(
     recorder = Recorder(db, work) if db is not None else None
     bar = _progress(progress, ffi.addressof(work.options[0], "goal"))
     try:
-        return _run(work, callbacks, bar, recorder, own)
+        result = _run(work, callbacks, bar, recorder, own)
+        result._db = db
+        return result
     finally:
         if bar:
             bar.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence, Union
 
 from . import _html
@@ -25,6 +26,7 @@ from ._library import (
 )
 from ._model import Hardware, HardwareLike, Model, as_hardware
 from ._program import Program
+from ._report import data_file, make_report
 from ._values import MetricLike, Preprocess, Score, expect_metric, preprocess_of, preprocess_struct, set_metrics
 
 _COMPARED_SAMPLES = 64  # behind those that codes of weights are chosen on, as the program has it
@@ -272,6 +274,20 @@ class Strategy:
         members = ["index" if field == "edge" else field for field in EdgeReport._fields]
         rows = [EdgeReport(*(_plain(getattr(r, member)) for member in members)) for r in reports]
         return Inspection(f"{self.model.name} on {self.hardware.name}", rows, EdgeReport._fields)
+
+    def report(
+        self, path: Union[str, "os.PathLike[str]", None] = None, x: Optional[Samples] = None
+    ) -> Union[str, Path]:
+        """Writes a report (docs/report.md) as one HTML file: the network drawn with bits and bytes, costs by layer, RAM over
+        time; with samples x [samples, ...] (an array, a dict of arrays or a file) also SQNR and ranges of each edge. Returns
+        the path, or without one the HTML."""
+
+        def words(folder: Path) -> list[str]:
+            self.save(folder / "strategy.json")
+            data = [] if x is None else ["--data", data_file(x, folder)]
+            return [self.model._file(folder), "strategy.json", *data]
+
+        return make_report(words, path)
 
     def explain(
         self,
