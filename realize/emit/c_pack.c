@@ -50,6 +50,11 @@ static const char unpack_text[] =
 
 static const char words_text[] =
     "#ifdef WORDS\n"
+    "#ifndef __OPTIMIZE_SIZE__\n"
+    "        const uint32_t every = codes * UINT32_C(0x01010101);\n"
+    "        for (; !parts && i + 4 <= n$1; i += 4)\n"
+    "            four_u8((uint32_t)PAIR(in + i) >> shift & every, zero, out + i);\n"
+    "#endif\n"
     "        for (; i + 4 <= n$1; i += 4) {\n"
     "            const uint32_t masks = mask * UINT32_C(0x01010101);\n"
     "            const uint8_t *from = in + i;\n"
