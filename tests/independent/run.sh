@@ -94,6 +94,10 @@ wanted() { [ -z "${JOB:-}" ] || [ "$JOB" = "$1" ]; }
 
 wanted digits && matrix "$root/examples/digits.onnx" "$root/examples/digits_search_images.npy" \
     "$root/examples/digits_test_images.npy" 200 --scale 1/255
+if wanted lowest; then
+    cases=$((cases + 1))
+    "$python" "$here/lowest.py" "$intaglio" "$root/examples" || failures=$((failures + 1))
+fi
 "$python" "$here/make_models.py" "$work" || exit 1
 for made in windows elements functions branches volumes images matrices lost; do
     wanted $made && matrix "$work/$made.onnx" "$work/$made.npy" "$work/$made.npy" 60

@@ -1,0 +1,88 @@
+"""Codes at the end of their range: half of all weight codes are -2^(bits - 1), all of the first channel. Simulation, the integer program
+and its C give one digest, and the program's bounds are verified.
+
+Usage: lowest.py PROGRAM EXAMPLES. Standard library and numpy."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from annotate import Plan
+from codes import pack
+from prepare import prepare
+
+WIDTHS = {"cortex-m": (2, 4, 7), "x86-vnni": (3, 5)}
+SAMPLES = "16"
+
+
+def call(*words):
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(words[:3])}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def force(model, path, folder):
+    """Gives every weight codes of which half are the lowest; returns how many are, of how many."""
+    with open(path) as file:
+        made = json.load(file)
+    plan, random, packed, counts = Plan(prepare(model), made, folder), np.random.default_rng(1), b"", [0, 0]
+    for index, edge in enumerate(plan.edges):
+        if edge.kind != "weight":
+            continue
+        mac = plan.macs[edge.node]
+        lowest = -(1 << (edge.bits - 1))
+        if mac.q.qmin != lowest:
+            sys.exit(f"{edge}: the lowest code is {mac.q.qmin}, not {lowest}")
+        codes = np.where(random.random(mac.codes.shape) < 0.5, lowest, mac.codes)
+        codes[0] = lowest
+        counts = [counts[0] + int((codes == lowest).sum()), counts[1] + codes.size]
+        codes = (codes.T if edge.node.op == "MatMul" else codes).reshape(-1)
+        packed += pack(codes.astype(np.int64), edge.bits)
+        made["strategy"]["thresholds"][index]["codes"] = True
+    made["strategy"]["codes"] = {"file": os.path.basename(path) + ".codes", "sha256": hashlib.sha256(packed).hexdigest()}
+    with open(path + ".codes", "wb") as file:
+        file.write(packed)
+    with open(path, "w") as file:
+        json.dump(made, file)
+    return counts
+
+
+def check(program, examples, target, bits, folder):
+    model, images = os.path.join(examples, "digits.onnx"), os.path.join(examples, "digits_search_images.npy")
+    strategy, artefact, source = (os.path.join(folder, name) for name in ("s.json", "p.itg", "c"))
+    data = ["--data", images, "--limit", SAMPLES]
+    call(program, "simulate", model, "--uniform", "8", "--weight-bits", str(bits), "--hw", target, "--recover", "none", "--scale", "1/255",
+         "--calib", images, "--calib-limit", "50", *data, "-o", strategy)
+    lowest, all_codes = force(model, strategy, folder)
+    expected = json.loads(call(program, "simulate", model, strategy, *data, "--json"))["digest"]
+    call(program, "realize", model, strategy, "-o", artefact)
+    call(program, "verify", artefact)
+    found = json.loads(call(program, "run", artefact, *data, "--json"))["digest"]
+    if found != expected:
+        sys.exit(f"{target}, {bits} bits: simulate gives {expected}, run {found}")
+    line = f"{target}, {bits} bits: {lowest} of {all_codes} codes are the lowest; simulation and program agree"
+    if target != "x86-vnni":  # its requantization is float
+        call(program, "realize", artefact, "--emit", "c", "-o", source, "--data", images, "--samples", SAMPLES)
+        files = [os.path.join(source, name) for name in os.listdir(source) if name.endswith(".c")]
+        call("cc", "-std=c99", "-O2", *files, "-o", os.path.join(folder, "selftest"))
+        if expected not in call(os.path.join(folder, "selftest")):
+            sys.exit(f"{target}, {bits} bits: the C source gives another digest than {expected}")
+        line += ", and C"
+    print(line)
+
+
+def main():
+    program, examples = sys.argv[1:]
+    for target, widths in WIDTHS.items():
+        for bits in widths:
+            with tempfile.TemporaryDirectory() as folder:
+                check(program, examples, target, bits, folder)
+
+
+main()
