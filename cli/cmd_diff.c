@@ -102,7 +102,7 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
     itg_score score = {0};
     if (!c->info[side]->is_program && c->model == NULL)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s: to run a strategy takes its --model", path);
-    itg_status status = itg_cli_data_open(c->args, c->model, &data, err);
+    itg_status status = itg_cli_data_open(c->args, itg_cli_model_input(c->model), &data, err);
     if (status == ITG_OK && c->info[side]->is_program) {
         const itg_run_options options = {ITG_RUN_OPTIONS_VERSION, .labels = data.labels,
                                          .threads = threads};

@@ -49,11 +49,13 @@ static itg_status open_all(work *w, itg_error *err)
         itg_cli_model_open(args, args->arguments[0], args->arguments[1], &w->model, err);
     if (status == ITG_OK) status = itg_strategy_open(w->model, args->arguments[1], &w->file, err);
     if (status == ITG_OK)
-        status = itg_cli_data_open_files(w->model, values[ITG_CLI_OPT_DATA].text,
-                                         values[ITG_CLI_OPT_LABELS].text, limit, &w->data, err);
+        status =
+            itg_cli_data_open_files(itg_cli_model_input(w->model), values[ITG_CLI_OPT_DATA].text,
+                                    values[ITG_CLI_OPT_LABELS].text, limit, &w->data, err);
     if (status == ITG_OK && args->given[ITG_CLI_OPT_CALIB])
-        status = itg_data_open(itg_cli_data_text(w->model, values[ITG_CLI_OPT_CALIB].text, text),
-                               values[ITG_CLI_OPT_CALIB_LIMIT].integer, &w->calibration, err);
+        status = itg_data_open(
+            itg_cli_data_text(itg_cli_model_input(w->model), values[ITG_CLI_OPT_CALIB].text, text),
+            values[ITG_CLI_OPT_CALIB_LIMIT].integer, &w->calibration, err);
     if (status == ITG_OK) itg_cli_preprocess(args, itg_strategy_preprocess(w->file));
     return status;
 }

@@ -81,7 +81,8 @@ static int64_t samples_of(const work *w, const char *name)
 {
     char text[ITG_CLI_DATA_TEXT];
     itg_data_stream *stream = NULL;
-    if (itg_data_stream_open(itg_cli_data_text(w->model, name, text), 0, &stream, NULL) != ITG_OK)
+    if (itg_data_stream_open(itg_cli_data_text(itg_cli_model_input(w->model), name, text), 0,
+                             &stream, NULL) != ITG_OK)
         return 0;
     int64_t samples = itg_data_stream_samples(stream);
     itg_data_stream_close(stream);
@@ -147,7 +148,9 @@ static bool fits(const work *w, const char *data, const char *labels)
     itg_score score;
     itg_preprocess p;
     bool fit = false;
-    if (itg_cli_data_open_files(w->model, data, labels, 2, &opened, NULL) != ITG_OK) return false;
+    if (itg_cli_data_open_files(itg_cli_model_input(w->model), data, labels, 2, &opened, NULL) !=
+        ITG_OK)
+        return false;
     for (int layout = 0; layout < LAYOUTS && !fit; layout++)
         fit = preset_of(0, layout, &p) && evaluate(w, &p, &opened, &score, NULL) == ITG_OK;
     itg_cli_data_close(&opened);
@@ -211,8 +214,8 @@ static void try_preset(work *w, int preset, int layout)
 
 static itg_status try_all(work *w, itg_error *err)
 {
-    itg_status status =
-        itg_cli_data_open_files(w->model, w->data, w->labels, TRIED_SAMPLES, &w->opened, err);
+    itg_status status = itg_cli_data_open_files(itg_cli_model_input(w->model), w->data, w->labels,
+                                                TRIED_SAMPLES, &w->opened, err);
     itg_cli_table_init(&w->table, "llr");
     itg_cli_table_texts(&w->table, "preprocessing", "layout", "quality", NULL);
     for (int layout = 0; layout < LAYOUTS && status == ITG_OK && w->labels; layout++)

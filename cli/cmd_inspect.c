@@ -14,7 +14,7 @@ itg_status itg_cli_inspect_open(itg_cli_inspected *w, itg_error *err)
         itg_cli_model_open(args, args->arguments[0], args->arguments[1], &w->model, err);
     if (status == ITG_OK) status = itg_strategy_open(w->model, args->arguments[1], &w->file, err);
     if (status == ITG_OK && args->given[ITG_CLI_OPT_DATA])
-        status = itg_cli_data_open(args, w->model, &w->data, err);
+        status = itg_cli_data_open(args, itg_cli_model_input(w->model), &w->data, err);
     if (status != ITG_OK) return status;
     itg_cli_preprocess(args, itg_strategy_preprocess(w->file));
     status = itg_annotate_strategy(w->model, w->file, &w->annotated, err);

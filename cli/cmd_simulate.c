@@ -105,9 +105,9 @@ static itg_status calibrate(work *w, const itg_preprocess *p, itg_error *err)
                                            .threads = (int)values[ITG_CLI_OPT_THREADS].integer};
     itg_data_stream *stream = NULL;
     char text[ITG_CLI_DATA_TEXT];
-    itg_status status =
-        itg_data_stream_open(itg_cli_data_text(w->model, values[ITG_CLI_OPT_CALIB].text, text),
-                             values[ITG_CLI_OPT_CALIB_LIMIT].integer, &stream, err);
+    itg_status status = itg_data_stream_open(
+        itg_cli_data_text(itg_cli_model_input(w->model), values[ITG_CLI_OPT_CALIB].text, text),
+        values[ITG_CLI_OPT_CALIB_LIMIT].integer, &stream, err);
     if (status != ITG_OK) return status;
     itg_cli_note_kernels(options.kernels);
     status = itg_calibrate_stream(w->model, stream, p, &options, &w->stats, err);
@@ -185,9 +185,9 @@ static itg_status recover(work *w, itg_error *err)
     char text[ITG_CLI_DATA_TEXT];
     itg_cli_catch_interrupts();
     options.most_samples = values[ITG_CLI_OPT_CALIB_LIMIT].integer;
-    itg_status status =
-        itg_data_open(itg_cli_data_text(w->model, values[ITG_CLI_OPT_CALIB].text, text),
-                      options.most_samples + COMPARED_SAMPLES, &data, err);
+    itg_status status = itg_data_open(
+        itg_cli_data_text(itg_cli_model_input(w->model), values[ITG_CLI_OPT_CALIB].text, text),
+        options.most_samples + COMPARED_SAMPLES, &data, err);
     options.data = data;
     if (status == ITG_OK) status = itg_strategy_recover(w->file, w->model, &options, &taken, err);
     if (status == ITG_OK) note_codes(&p, options.mode, taken);
@@ -261,7 +261,8 @@ static itg_status simulate(work *w, itg_error *err)
     const char *strategy = w->args->argument_count == 2 ? w->args->arguments[1] : NULL;
     itg_status status =
         itg_cli_model_open(w->args, w->args->arguments[0], strategy, &w->model, err);
-    if (status == ITG_OK) status = itg_cli_data_open(w->args, w->model, &w->data, err);
+    if (status == ITG_OK)
+        status = itg_cli_data_open(w->args, itg_cli_model_input(w->model), &w->data, err);
     if (status == ITG_OK) status = w->hw ? make_strategy(w, err) : open_strategy(w, err);
     itg_split_info split = status == ITG_OK ? itg_strategy_split(w->file) : (itg_split_info){0};
     if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);

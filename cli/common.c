@@ -40,11 +40,13 @@ bool itg_cli_is_folder(const char *path)
 
 /* ---- data ---- */
 
-const char *itg_cli_data_text(const itg_model *model, const char *text,
-                              char buffer[ITG_CLI_DATA_TEXT])
+const itg_shape *itg_cli_model_input(const itg_model *model)
 {
-    const itg_shape *s =
-        model && itg_model_input_count(model) == 1 ? itg_model_input_shape(model, 0) : NULL;
+    return model && itg_model_input_count(model) == 1 ? itg_model_input_shape(model, 0) : NULL;
+}
+
+const char *itg_cli_data_text(const itg_shape *s, const char *text, char buffer[ITG_CLI_DATA_TEXT])
+{
     if (!s || s->rank != 4 || strlen(text) > ITG_CLI_DATA_TEXT - 64 || !itg_cli_is_folder(text))
         return text;
     for (int32_t i = 1; i < 4; i++)
@@ -54,12 +56,12 @@ const char *itg_cli_data_text(const itg_model *model, const char *text,
     return buffer;
 }
 
-itg_status itg_cli_data_open_files(const itg_model *model, const char *data, const char *labels,
+itg_status itg_cli_data_open_files(const itg_shape *input, const char *data, const char *labels,
                                    int64_t limit, itg_cli_data *out, itg_error *err)
 {
     itg_cli_data opened = {0};
     char sized[ITG_CLI_DATA_TEXT], classes[ITG_CLI_DATA_TEXT];
-    data = itg_cli_data_text(model, data, sized);
+    data = itg_cli_data_text(input, data, sized);
     if (labels && itg_cli_is_folder(labels)) {
         snprintf(classes, sizeof classes, "%s:classes", labels);
         labels = classes;
@@ -99,10 +101,10 @@ itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const 
     return status;
 }
 
-itg_status itg_cli_data_open(const itg_cli_args *args, const itg_model *model, itg_cli_data *out,
+itg_status itg_cli_data_open(const itg_cli_args *args, const itg_shape *input, itg_cli_data *out,
                              itg_error *err)
 {
-    return itg_cli_data_open_files(model, args->values[ITG_CLI_OPT_DATA].text,
+    return itg_cli_data_open_files(input, args->values[ITG_CLI_OPT_DATA].text,
                                    args->values[ITG_CLI_OPT_LABELS].text,
                                    args->values[ITG_CLI_OPT_LIMIT].integer, out, err);
 }

@@ -19,19 +19,21 @@ itg_model_options itg_cli_model_options(const itg_cli_args *args);
 itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const char *strategy,
                               itg_model **out, itg_error *err);
 
-/* Of a folder of images without a shape: with the shape of the model's only input (NULL: not known)
- * behind it, in buffer. All other text as it is. */
+/* The shape of the only input; NULL: there are several, or no model. */
+const itg_shape *itg_cli_model_input(const itg_model *model);
+/* Of a folder of images without a shape: with that of the input (NULL: not known) behind it, in
+ * buffer. All other text as it is. */
 #define ITG_CLI_DATA_TEXT 4096
-const char *itg_cli_data_text(const itg_model *model, const char *text,
+const char *itg_cli_data_text(const itg_shape *input, const char *text,
                               char buffer[ITG_CLI_DATA_TEXT]);
-/* --data, --labels and --limit, for a model where it is known. labels NULL: not given; of a folder
+/* --data, --labels and --limit, for an input where it is known. labels NULL: not given; of a folder
  * of images they are the classes. */
 typedef struct itg_cli_data {
     itg_dataset *samples, *labels;
 } itg_cli_data;
-itg_status itg_cli_data_open(const itg_cli_args *args, const itg_model *model, itg_cli_data *out,
+itg_status itg_cli_data_open(const itg_cli_args *args, const itg_shape *input, itg_cli_data *out,
                              itg_error *err);
-itg_status itg_cli_data_open_files(const itg_model *model, const char *data, const char *labels,
+itg_status itg_cli_data_open_files(const itg_shape *input, const char *data, const char *labels,
                                    int64_t limit, itg_cli_data *out, itg_error *err);
 /* Keeps only the samples that the search used for the part that --part names. Does nothing without
  * --part. */

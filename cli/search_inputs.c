@@ -302,11 +302,11 @@ itg_status itg_cli_search_open(itg_cli_search_work *w, itg_error *err)
     else if (status == ITG_OK) /* of a run that goes on */
         (void)itg_cli_top_metric(w->options.goal.user[0].info.name, &w->options.goal.user[0]);
     if (status == ITG_OK)
-        status =
-            itg_cli_data_open_files(w->model, f->data, f->labels, f->data_limit, &w->data, err);
+        status = itg_cli_data_open_files(itg_cli_model_input(w->model), f->data, f->labels,
+                                         f->data_limit, &w->data, err);
     if (status == ITG_OK && f->holdout)
-        status = itg_cli_data_open_files(w->model, f->holdout, f->holdout_labels, f->holdout_limit,
-                                         &w->holdout, err);
+        status = itg_cli_data_open_files(itg_cli_model_input(w->model), f->holdout,
+                                         f->holdout_labels, f->holdout_limit, &w->holdout, err);
     w->labels = describe(f->labels, w->data.labels);
     w->holdout_labels = describe(f->holdout_labels, w->holdout.labels);
     return status;

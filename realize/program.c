@@ -222,6 +222,11 @@ const char *itg_program_input_name(const itg_program *p, int32_t index)
     return p->values[p->inputs[index]].name;
 }
 
+const itg_shape *itg_program_input_shape(const itg_program *p, int32_t index)
+{
+    return &p->values[p->inputs[index]].shape;
+}
+
 int32_t itg_program_output_count(const itg_program *p)
 {
     return p->output_count;

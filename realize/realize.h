@@ -30,7 +30,6 @@ typedef struct itg_tap {
 itg_status itg_realize_taps(const itg_annotated *a, const itg_tap *taps, int32_t count,
                             itg_program **out, itg_error *err);
 
-int32_t itg_program_input_count(const itg_program *p);
 itg_tensor itg_program_input(const itg_program *p, int32_t index); /* dtype, [1, ...]; no data */
 const char *itg_program_input_name(const itg_program *p, int32_t index);
 const char *itg_program_output_name(const itg_program *p, int32_t index);

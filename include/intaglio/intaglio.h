@@ -536,6 +536,9 @@ typedef struct itg_run_options {
 itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
                            const itg_run_options *options, itg_score *out, itg_error *err);
 
+int32_t itg_program_input_count(const itg_program *program);
+/* Of one sample; it belongs to the program. */
+const itg_shape *itg_program_input_shape(const itg_program *program, int32_t index);
 int32_t itg_program_output_count(const itg_program *program);
 /* What a program gives. real = scale * (code - zero_point). Strings belong to the program. */
 typedef struct itg_output_info {
