@@ -14,8 +14,9 @@ static const char usage[] =
     "                         [--set NAME] [--network TEXT]\n"
     "       itg_bench_kernels --count LAYER --repeats N [--samples N] [--form ...] [--set NAME] "
     "[--network TEXT]\n"
-    "runs only that layer (of 1, 2, ...) of each network, N times, unverified: for counters of "
-    "instructions\n";
+    "runs only that layer (of 1, 2, ...) of each network, N times, unverified, with one set: for "
+    "counters "
+    "of instructions\n";
 
 enum { X_ZERO = 121, Y_ZERO = 117, MOST_LAYERS = 64, MOST_SAMPLES = 64 };
 
@@ -222,7 +223,7 @@ static itg_status verify(bench *b, const problem *t, const work *w, itg_error *e
     return status;
 }
 
-static itg_status add_layer(bench *b, const layer_of *l, itg_error *err)
+static itg_status add_layer(bench *b, const layer_of *l, bool verified, itg_error *err)
 {
     problem t;
     work *w = &b->works[b->count];
@@ -235,7 +236,7 @@ static itg_status add_layer(bench *b, const layer_of *l, itg_error *err)
     w->outputs = v->out_channels * v->out_height * v->out_width;
     w->macs = (double)w->outputs * (double)(l->channels / l->group * l->kernel * l->kernel);
     b->count++;
-    return b->o->count > 0 ? ITG_OK : verify(b, &t, w, err);
+    return verified ? verify(b, &t, w, err) : ITG_OK;
 }
 
 /* Two buffers of codes that every layer reads and writes in turn, and scratch for the largest. */
@@ -327,16 +328,6 @@ static void measure_all(const bench *b, const char *name)
     print_line(b, text, total, measure(b, -1));
 }
 
-static void run_counted(const bench *b)
-{
-    const work *w = &b->works[0];
-    char text[96];
-    for (int i = 0; i < b->o->repeats; i++)
-        run_layer(b, w, 0);
-    name_layer(w->of, text, sizeof text);
-    printf("%.0f multiply-accumulates of %s\n", w->macs * (double)b->o->samples, text);
-}
-
 /* The best of several loops on registers alone. */
 static double measure_peak(const itg_accel_kernels *kernels)
 {
@@ -350,23 +341,32 @@ static double measure_peak(const itg_accel_kernels *kernels)
     return best;
 }
 
+static itg_status begin(bench *b, const options *o, const itg_accel_kernels *kernels,
+                        itg_error *err)
+{
+    memset(b, 0, sizeof *b);
+    b->o = o;
+    b->kernels = kernels;
+    b->arena = itg_arena_create(0);
+    itg_rng_init(&b->rng, 1);
+    return b->arena ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory");
+}
+
+static bool is_wanted(const options *o, const network *n)
+{
+    return !o->network || strstr(n->name, o->network);
+}
+
 static itg_status run_network(const options *o, const network *n, const itg_accel_kernels *kernels,
                               double peak, itg_error *err)
 {
     static bench b; /* large */
-    memset(&b, 0, sizeof b);
-    b.o = o;
-    b.kernels = kernels;
+    itg_status status = begin(&b, o, kernels, err);
     b.peak = peak;
-    b.arena = itg_arena_create(0);
-    itg_rng_init(&b.rng, 1);
-    itg_status status = b.arena ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory");
     for (int i = 0; n->layers[i].times > 0 && status == ITG_OK; i++)
-        if (o->count == 0 || o->count == i + 1) status = add_layer(&b, &n->layers[i], err);
+        status = add_layer(&b, &n->layers[i], true, err);
     if (status == ITG_OK) status = allocate(&b, err);
-    if (status == ITG_OK && o->count > 0) {
-        if (b.count > 0) run_counted(&b);
-    } else if (status == ITG_OK) {
+    if (status == ITG_OK) {
         printf("\n%s, set '%s', %lld samples a call: all layers equal the reference\n", n->name,
                itg_accel_name(kernels), (long long)o->samples);
         measure_all(&b, n->name);
@@ -386,13 +386,54 @@ static itg_status run_set(const options *o, const char *name, itg_error *err)
         return ITG_OK;
     }
     if (status != ITG_OK) return status;
-    double proof = now() - start, peak = o->count > 0 ? 0 : measure_peak(kernels);
-    if (o->count == 0) printf("\nset '%s': proven in %.1f ms", name, 1e3 * proof);
+    double proof = now() - start, peak = measure_peak(kernels);
+    printf("\nset '%s': proven in %.1f ms", name, 1e3 * proof);
     if (peak > 0) printf(", peak on registers alone %.0f GOP/s", peak);
-    if (o->count == 0) printf("\n");
+    printf("\n");
     for (size_t i = 0; i < sizeof networks / sizeof *networks && status == ITG_OK; i++)
-        if (!o->network || strstr(networks[i].name, o->network))
-            status = run_network(o, &networks[i], kernels, peak, err);
+        if (is_wanted(o, &networks[i])) status = run_network(o, &networks[i], kernels, peak, err);
+    return status;
+}
+
+/* The set that is named, or all but the reference. */
+static itg_status run_sets(const options *o, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    if (o->set) return run_set(o, o->set, err);
+    for (int i = 1; itg_accel_set(i) && status == ITG_OK; i++)
+        status = run_set(o, itg_accel_set(i), err);
+    return status;
+}
+
+/* ---- counting ---- */
+
+/* Runs a layer `repeats` times, and says of how many layers and products that is. */
+static itg_status count_layer(const options *o, const layer_of *l, const itg_accel_kernels *kernels,
+                              itg_error *err)
+{
+    static bench b; /* large */
+    char text[96];
+    itg_status status = begin(&b, o, kernels, err);
+    if (status == ITG_OK) status = add_layer(&b, l, false, err);
+    if (status == ITG_OK) status = allocate(&b, err);
+    for (int i = 0; i < o->repeats && status == ITG_OK; i++)
+        run_layer(&b, &b.works[0], 0);
+    name_layer(l, text, sizeof text);
+    if (status == ITG_OK)
+        printf("%lld times %.0f multiply-accumulates of %s\n", (long long)l->times,
+               b.works[0].macs * (double)o->samples, text);
+    itg_arena_destroy(b.arena);
+    return status;
+}
+
+static itg_status count_set(const options *o, const char *name, itg_error *err)
+{
+    const itg_accel_kernels *kernels;
+    itg_status status = itg_accel_choose(name, &kernels, err);
+    for (size_t i = 0; i < sizeof networks / sizeof *networks && status == ITG_OK; i++) {
+        const layer_of *l = &networks[i].layers[o->count - 1];
+        if (is_wanted(o, &networks[i]) && l->times > 0) status = count_layer(o, l, kernels, err);
+    }
     return status;
 }
 
@@ -442,13 +483,13 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    if (o.count == 0) {
+    if (o.count > 0) {
+        status = count_set(&o, o.set, &err);
+    } else {
         bench_print_header(1, o.repeats);
         printf("requantization %s\n", itg_requant_form_name(o.form));
+        status = run_sets(&o, &err);
     }
-    if (o.set) status = run_set(&o, o.set, &err);
-    for (int i = 1; !o.set && itg_accel_set(i) && status == ITG_OK; i++)
-        status = run_set(&o, itg_accel_set(i), &err);
     if (status == ITG_OK) return 0;
     fprintf(stderr, "itg_bench_kernels: %s\n", err.message);
     return 1;

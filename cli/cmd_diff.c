@@ -102,13 +102,15 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
     itg_score score = {0};
     if (!c->info[side]->is_program && c->model == NULL)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s: to run a strategy takes its --model", path);
-    itg_status status = itg_cli_data_open(c->args, itg_cli_model_input(c->model), &data, err);
-    if (status == ITG_OK && c->info[side]->is_program) {
+    itg_status status = c->info[side]->is_program ? itg_program_open(path, &program, err) : ITG_OK;
+    if (status == ITG_OK)
+        status = itg_cli_data_open(
+            c->args, program ? itg_cli_program_input(program) : itg_cli_model_input(c->model),
+            &data, err);
+    if (status == ITG_OK && program) {
         const itg_run_options options = {ITG_RUN_OPTIONS_VERSION, .labels = data.labels,
                                          .threads = threads};
-        status = itg_program_open(path, &program, err);
-        if (status == ITG_OK)
-            status = itg_program_run(program, data.samples, &options, &score, err);
+        status = itg_program_run(program, data.samples, &options, &score, err);
     } else if (status == ITG_OK) {
         status = itg_strategy_open(c->model, path, &file, err);
         const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .labels = data.labels,

@@ -128,7 +128,7 @@ static itg_status emit(work *w, itg_error *err)
     const char *folder = args->values[ITG_CLI_OPT_OUT_PROGRAM].text;
     itg_status status = ITG_OK;
     if (args->given[ITG_CLI_OPT_DATA])
-        status = itg_cli_data_open(args, itg_cli_model_input(w->model), &w->data, err);
+        status = itg_cli_data_open(args, itg_cli_program_input(w->program), &w->data, err);
     if (status != ITG_OK) return status;
     itg_cli_preprocess(args, &w->preprocess);
     bool made = mkdir(folder, 0777) == 0;

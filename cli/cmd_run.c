@@ -62,11 +62,7 @@ static itg_status run_program(work *w, itg_error *err)
     if (status == ITG_OK) status = itg_program_preprocess(w->program, &p, err);
     itg_split_info split = status == ITG_OK ? itg_program_split(w->program) : (itg_split_info){0};
     if (status == ITG_OK)
-        status = itg_cli_data_open(w->args,
-                                   itg_program_input_count(w->program) == 1
-                                       ? itg_program_input_shape(w->program, 0)
-                                       : NULL,
-                                   &w->data, err);
+        status = itg_cli_data_open(w->args, itg_cli_program_input(w->program), &w->data, err);
     if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);
     if (status == ITG_OK) status = itg_cli_metric_open(w->args, NULL, w->program, &w->metric, err);
     if (status != ITG_OK) return status;

@@ -45,14 +45,22 @@ const itg_shape *itg_cli_model_input(const itg_model *model)
     return model && itg_model_input_count(model) == 1 ? itg_model_input_shape(model, 0) : NULL;
 }
 
-const char *itg_cli_data_text(const itg_shape *s, const char *text, char buffer[ITG_CLI_DATA_TEXT])
+const itg_shape *itg_cli_program_input(const itg_program *program)
 {
-    if (!s || s->rank != 4 || strlen(text) > ITG_CLI_DATA_TEXT - 64 || !itg_cli_is_folder(text))
+    return program && itg_program_input_count(program) == 1 ? itg_program_input_shape(program, 0)
+                                                            : NULL;
+}
+
+const char *itg_cli_data_text(const itg_shape *input, const char *text,
+                              char buffer[ITG_CLI_DATA_TEXT])
+{
+    if (!input || input->rank != 4 || strlen(text) > ITG_CLI_DATA_TEXT - 64 ||
+        !itg_cli_is_folder(text))
         return text;
     for (int32_t i = 1; i < 4; i++)
-        if (s->dims[i] < 1) return text;
-    snprintf(buffer, ITG_CLI_DATA_TEXT, "%s:%" PRId64 "x%" PRId64 "x%" PRId64, text, s->dims[1],
-             s->dims[2], s->dims[3]);
+        if (input->dims[i] < 1) return text;
+    snprintf(buffer, ITG_CLI_DATA_TEXT, "%s:%" PRId64 "x%" PRId64 "x%" PRId64, text, input->dims[1],
+             input->dims[2], input->dims[3]);
     return buffer;
 }
 

@@ -19,8 +19,9 @@ itg_model_options itg_cli_model_options(const itg_cli_args *args);
 itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const char *strategy,
                               itg_model **out, itg_error *err);
 
-/* The shape of the only input; NULL: there are several, or no model. */
+/* The shape of the only input; NULL: there are several, or no model (program). */
 const itg_shape *itg_cli_model_input(const itg_model *model);
+const itg_shape *itg_cli_program_input(const itg_program *program);
 /* Of a folder of images without a shape: with that of the input (NULL: not known) behind it, in
  * buffer. All other text as it is. */
 #define ITG_CLI_DATA_TEXT 4096

@@ -57,8 +57,8 @@ typedef struct itg_accel_problem {
 itg_window itg_accel_matmul_window(int64_t m, int64_t n, int64_t k);
 
 /* Bytes of the packed weights; 0: the reference runs this problem and packs nothing. The content
- * follows from window, w, x's storage and the size; it is read-only once packed. `packed` is
- * aligned to 64 bytes. */
+ * follows from window, w, x's storage, the order and the size; it is read-only once packed.
+ * `packed` is aligned to 64 bytes. */
 size_t itg_accel_packed_bytes(const itg_accel_kernels *kernels, const itg_accel_problem *p);
 /* In which order a set's packed weights lie: the values of depth that are adjacent. */
 int64_t itg_accel_packed_order(const itg_accel_kernels *kernels);

@@ -65,21 +65,12 @@ static void tile(const itg_accel_tile *t)
     }
 }
 
-/* Twelve independent sums, in assembly so that the compiler cannot merge or remove them. */
-#define MULTIPLY(i) "sdot v" #i ".4s, v12.16b, v13.16b\n"
-
 static int64_t peak(int64_t rounds)
 {
-    enum { SUMS = 12, PRODUCTS = 16 };
+    enum { PRODUCTS = 16 };
     for (int64_t k = 0; k < rounds; k++)
-        __asm__ volatile(MULTIPLY(0) MULTIPLY(1) MULTIPLY(2) MULTIPLY(3) MULTIPLY(4) MULTIPLY(5)
-                             MULTIPLY(6) MULTIPLY(7) MULTIPLY(8) MULTIPLY(9) MULTIPLY(10)
-                                 MULTIPLY(11)
-                         :
-                         :
-                         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",
-                           "v12", "v13");
-    return rounds * SUMS * PRODUCTS;
+        ITG_NEON_PEAK("sdot");
+    return rounds * ITG_NEON_PEAK_SUMS * PRODUCTS;
 }
 
 const itg_accel_kernels itg_accel_dotprod = {

@@ -6,15 +6,10 @@
 #if defined(ITG_ACCEL_NEON)
 #include "kernels/accel_neon.h"
 
-enum { PAIRS = 2, COLUMN_PAIRS = ITG_PANEL_COLUMNS / 2, DEPTH = 8 };
-
-/* The sums of two rows by two columns, row by row. */
-typedef struct pair_sums {
-    int32x4_t at[COLUMN_PAIRS];
-} pair_sums;
+enum { PAIRS = 2 /* of rows */, DEPTH = 8 };
 
 static inline void store_pair(const itg_accel_tile *t, int64_t row, int64_t panel,
-                              const pair_sums *sums)
+                              const itg_neon_pairs *sums)
 {
     itg_neon_row rows[2];
     for (int i = 0; i < ITG_NEON_VECTORS; i++) {
@@ -28,10 +23,10 @@ static inline void store_pair(const itg_accel_tile *t, int64_t row, int64_t pane
 }
 
 /* Adds eight values of depth: x has them of two rows each, b of the panel's columns. */
-static inline __attribute__((always_inline)) void add(pair_sums sum[PAIRS], const uint64x2_t *x,
-                                                      const int8_t *b, const int pairs)
+static inline __attribute__((always_inline)) void
+add(itg_neon_pairs sum[PAIRS], const uint64x2_t *x, const int8_t *b, const int pairs)
 {
-    for (int i = 0; i < COLUMN_PAIRS; i++) {
+    for (int i = 0; i < ITG_NEON_COLUMN_PAIRS; i++) {
         const int8x16_t w = vld1q_s8(b + 16 * i);
         for (int r = 0; r < pairs; r++)
             sum[r].at[i] = vusmmlaq_s32(sum[r].at[i], vreinterpretq_u8_u64(x[r]), w);
@@ -39,8 +34,9 @@ static inline __attribute__((always_inline)) void add(pair_sums sum[PAIRS], cons
 }
 
 /* Adds sixteen. a: of row 0. */
-static inline __attribute__((always_inline)) void
-add_two(pair_sums sum[PAIRS], const uint8_t *a, int64_t stride, const int8_t *b, const int pairs)
+static inline __attribute__((always_inline)) void add_two(itg_neon_pairs sum[PAIRS],
+                                                          const uint8_t *a, int64_t stride,
+                                                          const int8_t *b, const int pairs)
 {
     uint64x2_t first[PAIRS], second[PAIRS];
     for (int r = 0; r < pairs; r++) {
@@ -59,10 +55,9 @@ static inline __attribute__((always_inline)) void block(const itg_accel_tile *t,
 {
     const uint8_t *base = t->a + row * t->a_stride;
     const int8_t *b = t->b + panel * t->b_stride;
-    pair_sums sum[PAIRS];
+    itg_neon_pairs sum[PAIRS];
     for (int r = 0; r < pairs; r++)
-        for (int i = 0; i < COLUMN_PAIRS; i++)
-            sum[r].at[i] = vdupq_n_s32(0);
+        sum[r] = itg_neon_no_pairs();
     for (int64_t k = 0; k < t->steps; k++) {
         const uint8_t *a = base + t->offset[k];
         for (int i = 0; i < ITG_STEP_DEPTH; i += 2 * DEPTH, b += 2 * DEPTH * ITG_PANEL_COLUMNS)
@@ -82,26 +77,21 @@ static void one_pair(const itg_accel_tile *t, int64_t row, int64_t panel)
     block(t, row, panel, 1);
 }
 
-/* A vector has two sums for each of two columns. */
 static void one_row(const itg_accel_tile *t, int64_t row, int64_t panel)
 {
     const uint8_t *base = t->a + row * t->a_stride;
     const int8_t *b = t->b + panel * t->b_stride;
-    pair_sums sum;
-    itg_neon_row joined;
-    for (int i = 0; i < COLUMN_PAIRS; i++)
-        sum.at[i] = vdupq_n_s32(0);
+    itg_neon_pairs sum = itg_neon_no_pairs();
     for (int64_t k = 0; k < t->steps; k++) {
         const uint8_t *a = base + t->offset[k];
         for (int d = 0; d < ITG_STEP_DEPTH; d += DEPTH, b += DEPTH * ITG_PANEL_COLUMNS) {
             const uint8x8_t codes = vld1_u8(a + d);
             const uint8x16_t x = vcombine_u8(codes, codes);
-            for (int i = 0; i < COLUMN_PAIRS; i++)
+            for (int i = 0; i < ITG_NEON_COLUMN_PAIRS; i++)
                 sum.at[i] = vusdotq_s32(sum.at[i], x, vld1q_s8(b + 16 * i));
         }
     }
-    for (int i = 0; i < ITG_NEON_VECTORS; i++)
-        joined.at[i] = vpaddq_s32(sum.at[2 * i], sum.at[2 * i + 1]);
+    const itg_neon_row joined = itg_neon_join(&sum);
     itg_neon_store(t, row, panel, &joined);
 }
 
@@ -118,21 +108,12 @@ static void tile(const itg_accel_tile *t)
     }
 }
 
-/* Twelve independent sums, in assembly so that the compiler cannot merge or remove them. */
-#define MULTIPLY(i) "usmmla v" #i ".4s, v12.16b, v13.16b\n"
-
 static int64_t peak(int64_t rounds)
 {
-    enum { SUMS = 12, PRODUCTS = 32 };
+    enum { PRODUCTS = 32 };
     for (int64_t k = 0; k < rounds; k++)
-        __asm__ volatile(MULTIPLY(0) MULTIPLY(1) MULTIPLY(2) MULTIPLY(3) MULTIPLY(4) MULTIPLY(5)
-                             MULTIPLY(6) MULTIPLY(7) MULTIPLY(8) MULTIPLY(9) MULTIPLY(10)
-                                 MULTIPLY(11)
-                         :
-                         :
-                         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",
-                           "v12", "v13");
-    return rounds * SUMS * PRODUCTS;
+        ITG_NEON_PEAK("usmmla");
+    return rounds * ITG_NEON_PEAK_SUMS * PRODUCTS;
 }
 
 const itg_accel_kernels itg_accel_i8mm = {

@@ -1,6 +1,9 @@
 /* What every processor of aarch64 can run: tiles by smull, whose products of bytes fit 16 bits, and
  * sadalp, which adds pairs of them to sums of 32 bits; depthwise tiles. And which of the
  * instructions that only some have are there. */
+#if defined(__APPLE__)
+#define _DARWIN_C_SOURCE /* sysctlbyname, which POSIX alone hides */
+#endif
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_NEON)
@@ -63,12 +66,7 @@ static bool always(void)
 
 /* ---- tiles ---- */
 
-enum { ROWS = 2, COLUMN_PAIRS = ITG_PANEL_COLUMNS / 2 };
-
-/* Two sums for each of two columns, whose total is the column's. */
-typedef struct halves {
-    int32x4_t at[COLUMN_PAIRS];
-} halves;
+enum { ROWS = 2 };
 
 /* Four inputs less 128, four times. */
 static inline int8x16_t four_codes(const uint8_t *a)
@@ -84,10 +82,9 @@ static inline __attribute__((always_inline)) void block(const itg_accel_tile *t,
 {
     const uint8_t *base = t->a + row * t->a_stride;
     const int8_t *b = t->b + panel * t->b_stride;
-    halves sum[ROWS];
+    itg_neon_pairs sum[ROWS];
     for (int r = 0; r < rows; r++)
-        for (int i = 0; i < COLUMN_PAIRS; i++)
-            sum[r].at[i] = vdupq_n_s32(0);
+        sum[r] = itg_neon_no_pairs();
     for (int64_t k = 0; k < t->steps; k++) {
         const uint8_t *a = base + t->offset[k];
         for (int q = 0; q < ITG_NEON_QUADS; q++, b += ITG_NEON_QUAD_BYTES) {
@@ -105,10 +102,9 @@ static inline __attribute__((always_inline)) void block(const itg_accel_tile *t,
         }
     }
     for (int r = 0; r < rows; r++) {
-        itg_neon_row total;
+        itg_neon_row total = itg_neon_join(&sum[r]);
         for (int i = 0; i < ITG_NEON_VECTORS; i++)
-            total.at[i] =
-                vaddq_s32(offsets->at[i], vpaddq_s32(sum[r].at[2 * i], sum[r].at[2 * i + 1]));
+            total.at[i] = vaddq_s32(total.at[i], offsets->at[i]);
         itg_neon_store(t, row + r, panel, &total);
     }
 }

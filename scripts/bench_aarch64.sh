@@ -15,17 +15,27 @@ execute() { # kernel set, layer, repeats: what the program prints, then the plug
         --repeats "$3" --samples 8 2>&1
 }
 
+totals=$(mktemp)
+trap 'rm -f "$totals"' EXIT
 echo "| layer | $(echo "$*" | sed 's/ / | /g') |"
 echo "|---|$(echo "$*" | sed 's/[^ ]* */---|/g')"
 for layer in 1 2 3 4 5 6 7 8 9 10 11 12; do
     cells=
     for kernels in "$@"; do
         one=$(execute "$kernels" $layer 1)
-        cells="$cells $(printf '%s\n%s\n' "$one" "$(execute "$kernels" $layer 2)" | awk '
-            /multiply-accumulates/ { macs = $1 }
+        # times, multiply-accumulates, instructions
+        counts=$(printf '%s\n%s\n' "$one" "$(execute "$kernels" $layer 2)" | awk '
+            /multiply-accumulates/ { times = $1; macs = $3 }
             /^instructions/ { count[++n] = $2 }
-            END { printf "%.2f |", (count[2] - count[1]) * 16 / macs }')"
+            END { printf "%d %.0f %.0f", times, macs, count[2] - count[1] }')
+        echo "$kernels $counts" >>"$totals"
+        cells="$cells $(echo "$counts" | awk '{ printf "%.2f |", $3 * 16 / $2 }')"
     done
     name=$(printf '%s\n' "$one" | sed -n 's/.*multiply-accumulates of //p')
     echo "| $name |$cells"
 done
+cells=
+for kernels in "$@"; do
+    cells="$cells $(awk -v set="$kernels" '$1 == set { macs += $2 * $3; all += $2 * $4 } END { printf "%.2f |", all * 16 / macs }' "$totals")"
+done
+echo "| all, as often as the network has them |$cells"

@@ -35,6 +35,19 @@ for target in x86-vnni cortex-m; do
     $host run "$work/$target.itg" $data --json >"$work/$target.run"
     compare "host run, $target" "$(field digest <"$work/$target.simulate")" "$(field digest <"$work/$target.run")"
 done
+# Every kernel set of aarch64, and the one that an older processor chooses.
+compare_sets() {
+    for kernels in "max portable" "max neon" "max dotprod" "max i8mm" "cortex-a53 neon"; do
+        for target in x86-vnni cortex-m; do
+            compare "arm64 run, $target, processor and kernels $kernels" "$(field digest <"$work/$target.run")" \
+                "$($emulate -cpu "${kernels% *}" -E "INTAGLIO_KERNELS=${kernels#* }" build/arm64/intaglio run "$work/$target.itg" \
+                    $data --threads 1 --json | field digest)"
+        done
+    done
+    older=$($emulate -cpu cortex-a53 build/arm64/intaglio doctor --json | sed 's/.*"kernels in use"[^}]*"found": "\([a-z0-9]*\)".*/\1/')
+    compare "kernels that a Cortex-A53 chooses:" neon "$older"
+}
+
 for platform in "arm64 aarch64-linux-gnu qemu-aarch64" "s390x s390x-linux-gnu qemu-s390x"; do
     # shellcheck disable=SC2086
     cross $platform
@@ -53,17 +66,7 @@ for platform in "arm64 aarch64-linux-gnu qemu-aarch64" "s390x s390x-linux-gnu qe
     $host simulate $model --uniform 8 --weight-bits 3 --hw cortex-m --scale 1/255 --calib examples/digits_search_images.npy --calib-limit 16 $data --threads 1 \
         -o "$work/host.json" --json >/dev/null
     compare "$platform strategy" "$(sha256sum <"$work/host.json")" "$(sha256sum <"$work/foreign.json")"
+    case $platform in arm64*) compare_sets ;; esac
 done
-# Every kernel set of aarch64, and the one that an older processor chooses.
-cross arm64 aarch64-linux-gnu qemu-aarch64
-for kernels in "max portable" "max neon" "max dotprod" "max i8mm" "cortex-a53 neon"; do
-    for target in x86-vnni cortex-m; do
-        compare "arm64 run, $target, processor and kernels $kernels" "$(field digest <"$work/$target.run")" \
-            "$($emulate -cpu "${kernels% *}" -E "INTAGLIO_KERNELS=${kernels#* }" build/arm64/intaglio run "$work/$target.itg" \
-                $data --threads 1 --json | field digest)"
-    done
-done
-older=$($emulate -cpu cortex-a53 build/arm64/intaglio doctor --json | sed 's/.*"kernels in use"[^}]*"found": "\([a-z0-9]*\)".*/\1/')
-compare "kernels that a Cortex-A53 chooses:" neon "$older"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

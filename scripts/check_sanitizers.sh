@@ -1,5 +1,6 @@
 #!/bin/sh
-# Everything again with clang, under AddressSanitizer and UndefinedBehaviorSanitizer, but for the comparison with the second program and three that compare long runs with each other.
+# Everything again with clang, under AddressSanitizer and UndefinedBehaviorSanitizer, but for the comparison with the second program
+# and three tests that compare long runs with each other.
 # Leaks are looked for by the tests that GCC builds (cmake/Leaks.cmake): clang's OpenMP loses memory of its own.
 set -eu
 cd "$(dirname "$0")/.."

@@ -3,10 +3,10 @@
  * threshold methods, which surrogate leaves as they are. Where surrogate found no good point,
  * greedy begins as it does alone. */
 #include "search/allocate_state.h"
+#include "search/greedy_moves.h"
 #include "search/history.h"
 #include "search/points.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum { SURROGATE, GREEDY, STAGES };
 static const itg_searcher_def *const stages[STAGES] = {&itg_searcher_surrogate,
@@ -25,8 +25,24 @@ typedef struct hybrid_state {
     int stage;
     int64_t waiting;     /* points that were asked and not told */
     itg_history history; /* what surrogate was told */
-    int64_t best;        /* its best good point there; -1: none */
 } hybrid_state;
+
+static bool is_better(const hybrid_state *s, const itg_outcome *a, const itg_outcome *b)
+{
+    return s->options.maximize_quality ? a->quality > b->quality : a->cost < b->cost;
+}
+
+/* The best good point of surrogate; NULL: there is none. */
+static const int32_t *best_of(const hybrid_state *s)
+{
+    const itg_history *h = &s->history;
+    int64_t best = -1;
+    for (int64_t i = 0; i < h->count; i++)
+        if (itg_outcome_is_good(itg_history_at(h, i), &s->options) &&
+            (best < 0 || is_better(s, itg_history_at(h, i), itg_history_at(h, best))))
+            best = i;
+    return best < 0 ? NULL : itg_point_map_point(h, best);
+}
 
 static itg_status begin(hybrid_state *s, int stage, itg_error *err)
 {
@@ -35,7 +51,7 @@ static itg_status begin(hybrid_state *s, int stage, itg_error *err)
     itg_searcher_defaults(def, options.parameters);
     if (stage == SURROGATE)
         options.parameters[ITG_ALLOCATE_PATIENCE] = s->options.parameters[PATIENCE];
-    if (stage == GREEDY && s->best >= 0) options.start = itg_point_map_point(&s->history, s->best);
+    if (stage == GREEDY && best_of(s)) options.start = best_of(s);
     s->stage = stage;
     s->states[stage] = calloc(1, def->state_size);
     if (!s->states[stage]) return itg_fail(err, ITG_NO_MEMORY, "no memory for hybrid");
@@ -49,7 +65,6 @@ static itg_status init(void *state, const itg_search_space *space,
     s->space = space;
     s->options = *options;
     s->history = itg_history_of(space->dim_count);
-    s->best = -1;
     return begin(s, SURROGATE, err);
 }
 
@@ -82,24 +97,12 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
     return status;
 }
 
-static bool is_better(const hybrid_state *s, const itg_outcome *o)
-{
-    if (!itg_outcome_is_good(o, &s->options)) return false;
-    if (s->best < 0) return true;
-    const itg_outcome *best = itg_history_at(&s->history, s->best);
-    return s->options.maximize_quality ? o->quality > best->quality : o->cost < best->cost;
-}
-
 static itg_status tell(void *state, const int32_t *levels, const itg_outcome *outcome)
 {
     hybrid_state *s = state;
     itg_status status = ITG_OK;
     s->waiting--;
-    if (s->stage == SURROGATE) {
-        const bool better = is_better(s, outcome);
-        status = itg_history_add(&s->history, levels, outcome);
-        if (better && status == ITG_OK) s->best = itg_point_map_find(&s->history, levels);
-    }
+    if (s->stage == SURROGATE) status = itg_history_add(&s->history, levels, outcome);
     return status == ITG_OK ? stages[s->stage]->tell(s->states[s->stage], levels, outcome) : status;
 }
 
@@ -124,7 +127,7 @@ const itg_searcher_def itg_searcher_hybrid = {
     .help = "surrogate for the region, then greedy from its best point; for any number of trials",
     .parameters = parameters,
     .state_size = sizeof(hybrid_state),
-    .outstanding = ITG_ALLOCATE_BATCH,
+    .outstanding = ITG_GREEDY_BATCH, /* surrogate waits with fewer */
     .wants_conflicts = true,
     .takes_start = true,
     .takes_past = true,

@@ -73,32 +73,46 @@ def compare(plan, program):
             sys.exit("codes.py: weights of %s are not packed" % node.name)
 
 
-def main():
-    from annotate import Plan
-    from prepare import prepare
-    model, strategy = sys.argv[1:3]
-    with open(strategy, encoding="utf-8") as file:
-        made = json.load(file)
-    plan = Plan(prepare(model), made, os.path.dirname(strategy))
-    if not sys.argv[3].isdigit():
-        return compare(plan, sys.argv[3])
-    rng, packed = np.random.default_rng(int(sys.argv[3])), b""
+def rewrite(strategy, made, plan, choose):
+    """Gives every weight the codes that choose(edge, mac) returns, [channels][depth], with biases or None; writes both files again."""
+    packed = b""
     for e, edge in enumerate(plan.edges):
         if edge.kind != "weight":
             continue
-        mac = plan.macs[edge.node]
-        codes = (mac.codes.T if edge.node.op == "MatMul" else mac.codes).reshape(-1)
-        codes = np.clip(codes + rng.integers(-1, 2, codes.size), mac.q.qmin, mac.q.qmax)
+        codes, bias = choose(edge, plan.macs[edge.node])
         made["strategy"]["thresholds"][e]["codes"] = True
-        bias = (mac.real_bias + rng.normal(0, 0.05, mac.channels)).astype(np.float32)
-        if np.abs(bias).max() < 100 and all(mac.takes_bias(c, float(bias[c])) for c in range(mac.channels)):
+        if bias is not None:
             made["strategy"]["thresholds"][e]["bias"] = [float(b).hex() for b in bias]
-        packed += pack(codes, edge.bits)
+        packed += pack((codes.T if edge.node.op == "MatMul" else codes).reshape(-1).astype(np.int64), edge.bits)
     made["strategy"]["codes"] = {"file": os.path.basename(strategy) + ".codes", "sha256": hashlib.sha256(packed).hexdigest()}
     with open(strategy + ".codes", "wb") as file:
         file.write(packed)
     with open(strategy, "w", encoding="utf-8") as file:
         json.dump(made, file)
+
+
+def open_plan(model, strategy):
+    from annotate import Plan
+    from prepare import prepare
+    with open(strategy, encoding="utf-8") as file:
+        made = json.load(file)
+    return made, Plan(prepare(model), made, os.path.dirname(strategy))
+
+
+def main():
+    model, strategy = sys.argv[1:3]
+    made, plan = open_plan(model, strategy)
+    if not sys.argv[3].isdigit():
+        return compare(plan, sys.argv[3])
+    rng = np.random.default_rng(int(sys.argv[3]))
+
+    def moved(edge, mac):
+        codes = np.clip(mac.codes + rng.integers(-1, 2, mac.codes.shape), mac.q.qmin, mac.q.qmax)
+        bias = (mac.real_bias + rng.normal(0, 0.05, mac.channels)).astype(np.float32)
+        fits = np.abs(bias).max() < 100 and all(mac.takes_bias(c, float(bias[c])) for c in range(mac.channels))
+        return codes, bias if fits else None
+
+    rewrite(strategy, made, plan, moved)
 
 
 if __name__ == "__main__":

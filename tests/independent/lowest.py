@@ -3,7 +3,6 @@ and its C give one digest, and the program's bounds are verified.
 
 Usage: lowest.py PROGRAM EXAMPLES. Standard library and numpy."""
 
-import hashlib
 import json
 import os
 import subprocess
@@ -12,9 +11,7 @@ import tempfile
 
 import numpy as np
 
-from annotate import Plan
-from codes import pack
-from prepare import prepare
+from codes import open_plan, rewrite
 
 WIDTHS = {"cortex-m": (2, 4, 7), "x86-vnni": (3, 5)}
 SAMPLES = "16"
@@ -27,29 +24,21 @@ def call(*words):
     return done.stdout
 
 
-def force(model, path, folder):
+def force(model, path):
     """Gives every weight codes of which half are the lowest; returns how many are, of how many."""
-    with open(path) as file:
-        made = json.load(file)
-    plan, random, packed, counts = Plan(prepare(model), made, folder), np.random.default_rng(1), b"", [0, 0]
-    for index, edge in enumerate(plan.edges):
-        if edge.kind != "weight":
-            continue
-        mac = plan.macs[edge.node]
+    (made, plan), random, counts = open_plan(model, path), np.random.default_rng(1), [0, 0]
+
+    def lowest_half(edge, mac):
         lowest = -(1 << (edge.bits - 1))
         if mac.q.qmin != lowest:
             sys.exit(f"{edge}: the lowest code is {mac.q.qmin}, not {lowest}")
         codes = np.where(random.random(mac.codes.shape) < 0.5, lowest, mac.codes)
         codes[0] = lowest
-        counts = [counts[0] + int((codes == lowest).sum()), counts[1] + codes.size]
-        codes = (codes.T if edge.node.op == "MatMul" else codes).reshape(-1)
-        packed += pack(codes.astype(np.int64), edge.bits)
-        made["strategy"]["thresholds"][index]["codes"] = True
-    made["strategy"]["codes"] = {"file": os.path.basename(path) + ".codes", "sha256": hashlib.sha256(packed).hexdigest()}
-    with open(path + ".codes", "wb") as file:
-        file.write(packed)
-    with open(path, "w") as file:
-        json.dump(made, file)
+        counts[0] += int((codes == lowest).sum())
+        counts[1] += codes.size
+        return codes, None
+
+    rewrite(path, made, plan, lowest_half)
     return counts
 
 
@@ -59,7 +48,7 @@ def check(program, examples, target, bits, folder):
     data = ["--data", images, "--limit", SAMPLES]
     call(program, "simulate", model, "--uniform", "8", "--weight-bits", str(bits), "--hw", target, "--recover", "none", "--scale", "1/255",
          "--calib", images, "--calib-limit", "50", *data, "-o", strategy)
-    lowest, all_codes = force(model, strategy, folder)
+    lowest, all_codes = force(model, strategy)
     expected = json.loads(call(program, "simulate", model, strategy, *data, "--json"))["digest"]
     call(program, "realize", model, strategy, "-o", artefact)
     call(program, "verify", artefact)

@@ -74,7 +74,7 @@ TURNS = 3  # a pair takes one in so many of the others
 FLOAT_TOLERANCE = 0.1  # points
 SIMULATED_SAMPLES = 256  # of each pair, without --full
 FEW_SIMULATED = 64  # the same, of a target's second width
-LARGE, LARGE_SAMPLES = ("squeezenet",), 32  # without --full, so many samples to calibrate on and to simulate
+LARGE, LARGE_SAMPLES = ("squeezenet",), 32  # without --full; calibrated on as many
 FEW_SAMPLES, FEW_IMAGES = 200, 3  # so few samples may lose so many images, whatever that is in points
 
 
@@ -113,7 +113,7 @@ def check_float(program, pair, files):
     return score["top1"], f"top-1 {found:.2f} of {score['samples']} (reference {pair.float_top1:.2f})"
 
 
-def check_target(program, pair, files, target, folder, simulated_samples, float_top1, full):
+def check_target(program, pair, files, target, folder, simulated_samples, float_top1):
     """Text. simulated_samples 0: all. float_top1 None: accuracy is not checked. Raises Failed."""
     strategy, artefact = os.path.join(folder, "strategy.json"), os.path.join(folder, "program.itg")
     data = ["--data", files.samples, "--labels", files.labels]
@@ -123,8 +123,8 @@ def check_target(program, pair, files, target, folder, simulated_samples, float_
         limit = ["--limit", str(FEW_SIMULATED)]
     weights = ["--weight-bits", bits] if bits else []
     calibration = ["--calib", files.calibration]
-    if pair.name in LARGE and not full:
-        limit, calibration = ["--limit", str(LARGE_SAMPLES)], [*calibration, "--calib-limit", str(LARGE_SAMPLES)]
+    if pair.name in LARGE and limit:
+        calibration += ["--calib-limit", *limit[1:]]
     simulated = call(program, "simulate", files.model, "--uniform", "8", *weights, "--hw", name, *calibration,
                      *pair.preprocessing, *data, *limit, "-o", strategy)
     call(program, "realize", files.model, strategy, "-o", artefact)
@@ -178,10 +178,11 @@ def check_pair(report, program, root, pair, limit, full):
     else:
         result = report.attempt(f"{pair.name} float", lambda: check_float(program, pair, files))
         float_top1 = result[0] if result else pair.float_top1 / 100
+    simulated_samples = limit or (0 if full else LARGE_SAMPLES if pair.name in LARGE else SIMULATED_SAMPLES)
     for target in targets_of(pair, full):
         with tempfile.TemporaryDirectory() as folder:
             report.attempt(f"{pair.name} {target}", lambda: check_target(program, pair, files, target, folder,
-                                                                         limit or (0 if full else SIMULATED_SAMPLES), float_top1, full))
+                                                                         simulated_samples, float_top1))
 
 
 def main():

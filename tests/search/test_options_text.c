@@ -184,6 +184,20 @@ static void every_option_of_the_list_stands_in_the_text(void **state)
     free(text);
 }
 
+static void the_list_has_the_default_searcher_of_the_registry(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *preset;
+    } options[] = {
+#define ITG_SEARCH_OPTION(id, member, kind, resume, name, argument, preset, ...) {name, preset},
+#include <intaglio/search_options.def>
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(options[i].name, "searcher") == 0)
+            assert_string_equal(options[i].preset, itg_searcher_name(0));
+}
+
 /* ---- where a search begins ---- */
 
 #define HASH "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
@@ -246,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_option_comes_back),
         cmocka_unit_test(every_option_of_the_list_stands_in_the_text),
+        cmocka_unit_test(the_list_has_the_default_searcher_of_the_registry),
         cmocka_unit_test(no_searcher_is_the_default_one),
         cmocka_unit_test(what_is_no_options_is_refused_and_named),
         cmocka_unit_test(a_start_and_earlier_trials_go_there_and_back),

@@ -215,7 +215,7 @@ def default_searcher(goal: Any) -> str:
     """As the program chooses where none is named."""
     count = goal.objective_count
     is_front = count > 1 and not lib.itg_metric_is_cost(goal.objectives[count - 1])
-    return "hybrid" if not is_front else "evolve" if count > 2 else "sweep"
+    return text(lib.itg_searcher_name(0)) if not is_front else "evolve" if count > 2 else "sweep"
 
 
 def searchers() -> dict[str, str]:

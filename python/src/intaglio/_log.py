@@ -74,6 +74,7 @@ class Recorder:
 
     def __init__(self, path: Any, work: Any):
         self.failure: Optional[Error] = None
+        self.path = os.path.abspath(path)
         self._lock, self._stops = threading.Lock(), threading.Event()
         self._callbacks, self._renewed = Callbacks(), time.monotonic()
         out = ffi.new("itg_run_log **")

@@ -97,10 +97,10 @@ class SearchResult:
     front: the trials that are not dominated in the objectives; trials: all of them.
     Scores named search_* are on the search samples, the others on the hold-out; None: not known."""
 
-    def __init__(self, work: _Work, pointer: Any, run: Optional[int], notes: Sequence[str]):
+    def __init__(self, work: _Work, pointer: Any, recorder: Optional[Recorder], notes: Sequence[str]):
         self._work, self._pointer = work, pointer
-        self._db: Any = None
-        self.run = run  # its number in the log; None: nothing is logged
+        self._db = recorder.path if recorder else None
+        self.run = recorder.run if recorder else None  # its number in the log; None: nothing is logged
         self.notes = list(notes)  # what the goal cannot achieve, and the like
         self._best: Optional[Strategy] = None
 
@@ -113,7 +113,7 @@ class SearchResult:
         if self.run is None:
             raise BadArgument("a report takes a search that is logged: search(..., db=PATH)")
         costs = [pareto] if isinstance(pareto, str) else list(pareto or ())
-        arguments = [str(self.run), "--db", os.path.abspath(self._db), *(["--pareto", ",".join(costs)] if costs else [])]
+        arguments = [str(self.run), "--db", self._db, *(["--pareto", ",".join(costs)] if costs else [])]
         return make_report(lambda _: arguments, path)
 
     @property
@@ -431,7 +431,7 @@ def _run(
     if callbacks.failure is not None:
         raise callbacks.failure
     misfits = text(lib.itg_search_start_misfits(work.options.start)) if work.options.start else ""
-    return SearchResult(work, pointer, recorder.run if recorder else None, [misfits] * bool(misfits) + hooks.notes)
+    return SearchResult(work, pointer, recorder, [misfits] * bool(misfits) + hooks.notes)
 
 
 def search(
@@ -541,9 +541,7 @@ def search(
     recorder = Recorder(db, work) if db is not None else None
     bar = _progress(progress, ffi.addressof(work.options[0], "goal"))
     try:
-        result = _run(work, callbacks, bar, recorder, own)
-        result._db = db
-        return result
+        return _run(work, callbacks, bar, recorder, own)
     finally:
         if bar:
             bar.close()
