@@ -59,7 +59,7 @@ static void take_block(graph_run *g, int64_t first, int64_t count)
 static itg_status run_graph(void *context, int64_t runs, double *seconds, itg_error *err)
 {
     graph_run *g = context;
-    itg_batch_io io = {copy_sample, g, NULL, false};
+    itg_batch_io io = {copy_sample, g, NULL, false, NULL};
     int64_t block = itg_batch_plan_block(g->plan), samples = bench_subject_samples(g->s);
     double begun = bench_clock(1);
     for (int64_t r = 0; r < runs; r++)
@@ -106,7 +106,7 @@ static itg_status compare_reference(const graph_run *g, const itg_program *progr
                                     itg_error *err)
 {
     itg_batch_options options = {.block = 1};
-    itg_batch_io io = {copy_sample, (void *)(uintptr_t)g, NULL, false};
+    itg_batch_io io = {copy_sample, (void *)(uintptr_t)g, NULL, false, NULL};
     itg_batch_plan *plan = NULL;
     itg_batch *batch = NULL;
     itg_status status = itg_accel_choose("reference", &options.kernels, err);

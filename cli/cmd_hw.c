@@ -1,6 +1,8 @@
-/* intaglio hw: prints the built-in hardware descriptions and the schema that all follow. */
+/* intaglio hw: prints the built-in hardware descriptions and the schema that all follow, and
+ * measures the speeds of one on this machine. */
 #include "base/nearest.h"
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "cli/json_out.h"
 #include "cli/table.h"
 #include <stdio.h>
@@ -74,42 +76,127 @@ static int show_schema(void)
     return ITG_CLI_OK;
 }
 
+/* ---- measure ---- */
+
+/* What the measured description says of the network, at 8 bits. */
+static itg_status say(const char *text, const itg_model *model, double *nanoseconds, itg_error *err)
+{
+    itg_hardware *hw = NULL;
+    itg_score score;
+    itg_status status =
+        itg_hardware_parse(text, strlen(text), "the measured description", &hw, err);
+    if (status == ITG_OK) status = itg_check_costs(model, hw, 8, &score, NULL, err);
+    if (status == ITG_OK) *nanoseconds = score.value[ITG_METRIC_CYCLES];
+    itg_hardware_destroy(hw);
+    return status;
+}
+
+static int report_measured(const itg_cli_args *args, const char *file, double measured, double said)
+{
+    if (args->given[ITG_CLI_OPT_JSON]) {
+        itg_json_writer json = {0};
+        itg_json_begin(&json, NULL, '{');
+        itg_json_put_text(&json, "hardware", file);
+        itg_json_put_number(&json, "nanoseconds", measured);
+        itg_json_put_number(&json, "described_nanoseconds", said);
+        itg_json_end(&json, '}');
+        int result = itg_cli_json_print(&json);
+        itg_strbuf_deinit(&json.text);
+        return result;
+    }
+    printf("%s: a cycle is a nanosecond of one thread of this machine\n"
+           "  a sample at 8 bits took %.1f us, and takes %.1f us by the description\n",
+           file, measured / 1000, said / 1000);
+    return ITG_CLI_OK;
+}
+
+static int measure(const itg_cli_args *args)
+{
+    const char *target = args->arguments[1], *file = args->values[ITG_CLI_OPT_OUT_HW].text;
+    itg_hardware *hw = NULL;
+    itg_model *model = NULL;
+    char *text = NULL;
+    double measured = 0, said = 0;
+    itg_error err = {0};
+    itg_status status = itg_hardware_load(target, &hw, &err);
+    if (status == ITG_OK) status = itg_cli_model_open(args, args->arguments[2], NULL, &model, &err);
+    if (status == ITG_OK) status = itg_hardware_measure(hw, model, &text, &measured, &err);
+    if (status == ITG_OK) status = say(text, model, &said, &err);
+    if (status == ITG_OK && file) status = itg_file_write(file, text, strlen(text), &err);
+    int result = ITG_CLI_OK;
+    if (status != ITG_OK)
+        result = itg_cli_fail_error(&err);
+    else if (file)
+        result = report_measured(args, file, measured, said);
+    else
+        print_text(text);
+    itg_free(text);
+    itg_model_close(model);
+    itg_hardware_destroy(hw);
+    return result;
+}
+
+/* ---- the command ---- */
+
+typedef struct action {
+    const char *name;
+    int arguments; /* besides the name */
+    const char *missing;
+} action;
+static const action actions[] = {
+    {"list", 0, NULL},
+    {"show", 1, "T is missing: the target to show"},
+    {"schema", 0, NULL},
+    {"measure", 2, "T and MODEL are needed: what to describe, and the network that is timed"},
+};
+enum { ACTIONS = sizeof actions / sizeof *actions };
+
 static const char *action_name(void *context, int index)
 {
     (void)context;
-    static const char *const names[] = {"list", "show", "schema"};
-    return names[index];
+    return actions[index].name;
+}
+
+static int perform(const itg_cli_args *args, const action *a)
+{
+    const int given = args->argument_count - 1;
+    if (given < a->arguments) return itg_cli_fail_usage(args->command, "%s", a->missing);
+    if (given > a->arguments)
+        return itg_cli_fail_usage(args->command, "unexpected argument '%.60s'",
+                                  args->arguments[1 + a->arguments]);
+    if (a->arguments == 2) return measure(args);
+    if (a->arguments == 1) return show_target(args->arguments[1]);
+    return a == &actions[0] ? list_targets(args->given[ITG_CLI_OPT_JSON]) : show_schema();
 }
 
 static int run(const itg_cli_args *args)
 {
-    const char *action = args->arguments[0];
-    bool shows = strcmp(action, "show") == 0;
-    if (shows && args->argument_count < 2)
-        return itg_cli_fail_usage(args->command, "T is missing: the target to show");
-    if (!shows && args->argument_count > 1)
-        return itg_cli_fail_usage(args->command, "unexpected argument '%.60s'", args->arguments[1]);
-    if (shows) return show_target(args->arguments[1]);
-    if (strcmp(action, "list") == 0) return list_targets(args->given[ITG_CLI_OPT_JSON]);
-    if (strcmp(action, "schema") == 0) return show_schema();
-    const char *near = itg_nearest_name(action, 3, action_name, NULL);
+    const char *name = args->arguments[0];
+    for (int i = 0; i < ACTIONS; i++)
+        if (strcmp(name, actions[i].name) == 0) return perform(args, &actions[i]);
+    const char *near = itg_nearest_name(name, ACTIONS, action_name, NULL);
     if (near)
-        return itg_cli_fail_usage(args->command, "unknown action '%.60s'; did you mean '%s'?",
-                                  action, near);
+        return itg_cli_fail_usage(args->command, "unknown action '%.60s'; did you mean '%s'?", name,
+                                  near);
     return itg_cli_fail_usage(
-        args->command, "unknown action '%.60s'; expected 'list', 'show' or 'schema'", action);
+        args->command, "unknown action '%.60s'; expected 'list', 'show', 'schema' or 'measure'",
+        name);
 }
 
 const itg_cli_command itg_cli_hw = {
     .name = "hw",
-    .summary =
-        "Lists the built-in hardware targets, shows one, or prints the schema of descriptions",
-    .usage = "list\nshow T\nschema",
+    .summary = "Lists, shows and measures hardware targets, or prints the schema of descriptions",
+    .usage = "list\nshow T\nschema\nmeasure T MODEL [-o FILE]",
     .details = "A target is a JSON file; 'show' and 'schema' print JSON as it is, with or without "
                "--json.\n"
-               "docs/adding-a-target.md explains every key.",
+               "docs/adding-a-target.md explains every key.\n"
+               "'measure' times this machine's kernels on the network, and writes T's description "
+               "with these speeds:\n"
+               "a cycle is then a nanosecond of one thread. Without -o it prints the description.",
     .min_arguments = 1,
-    .max_arguments = 2,
-    .arguments = {"list, show or schema", "T"},
+    .max_arguments = 3,
+    .arguments = {"list, show, schema or measure", "T", "MODEL"},
+    .options = {ITG_CLI_OPT_OUT_HW, ITG_CLI_OPT_INPUT_SHAPE, ITG_CLI_OPT_OUTPUTS,
+                ITG_CLI_OPT_KEEP_SOFTMAX, ITG_CLI_OPT_NO_EQUALIZE},
     .run = run,
 };

@@ -1,11 +1,12 @@
 /* The cost of an annotated graph, from shapes and quantizers only.
  *
- * cycles: Conv, Gemm, MatMul take MACs / macs_per_cycle of the matching spec; if their sums are
- * split, also join_cycles for each part of each output. Any other node takes the larger of its
- * first input's and its first output's elements, at the same rate. Fused activations take
- * nothing. */
+ * cycles: Conv, Gemm, MatMul take MACs / macs_per_cycle (depthwise: depthwise_macs_per_cycle) of
+ * the matching spec, and its output_cycles for each output; if their sums are split, also
+ * join_cycles for each part of each output. Any other node takes the larger of its first input's
+ * and its first output's elements, at the rate macs_per_cycle. Fused activations take nothing. */
 #include "base/packed.h"
 #include "keys.h"
+#include <stdlib.h>
 
 static int64_t mul_saturated(int64_t a, int64_t b)
 {
@@ -82,6 +83,32 @@ static const itg_hw_spec *spec_of(const itg_hardware *hw, const itg_annotated *a
     return itg_hardware_match(hw, n->op, bits, count, weight_bits, hint);
 }
 
+/* Whether the node is a convolution with one input channel a group. */
+static bool is_depthwise(const itg_graph *g, const itg_node *n)
+{
+    return n->op == ITG_OP_CONV && n->attrs.group > 1 && g->values[n->inputs[1]].shape.rank > 1 &&
+           g->values[n->inputs[1]].shape.dims[1] == 1;
+}
+
+/* Elements that a node goes through: of a pool, those of all its windows; else the larger of the
+ * first input's and the first output's. */
+static int64_t passes_of(const itg_graph *g, const itg_node *n)
+{
+    const int64_t in = elements_of(g, n->inputs[0]);
+    const int64_t out = n->output_count > 0 ? elements_of(g, n->outputs[0]) : 0;
+    if (n->op != ITG_OP_MAX_POOL && n->op != ITG_OP_AVERAGE_POOL) return in > out ? in : out;
+    return mul_saturated(out, mul_saturated(n->attrs.kernel[0], n->attrs.kernel[1]));
+}
+
+static double rate_of(const itg_hardware *hw, const itg_annotated *a, itg_id n,
+                      const itg_hw_spec *spec)
+{
+    if (a->nodes[n].form == ITG_FORM_FLOAT) return hw->float_macs_per_cycle;
+    if (!spec) return 1;
+    return is_depthwise(a->graph, &a->graph->nodes[n]) ? spec->depthwise_macs_per_cycle
+                                                       : spec->macs_per_cycle;
+}
+
 /* MACs, bit operations and cycles of one node, without fused activations. */
 static itg_node_cost work_of(const itg_hardware *hw, const itg_annotated *a, itg_id n)
 {
@@ -89,11 +116,13 @@ static itg_node_cost work_of(const itg_hardware *hw, const itg_annotated *a, itg
     const itg_node *node = &g->nodes[n];
     itg_node_cost cost = {0};
     if (a->nodes[n].form == ITG_FORM_FUSED || node->input_count < 1) return cost;
-    int64_t in = elements_of(g, node->inputs[0]);
-    int64_t out = node->output_count > 0 ? elements_of(g, node->outputs[0]) : 0;
-    int64_t work = in > out ? in : out;
-    bool is_float = a->nodes[n].form == ITG_FORM_FLOAT;
-    const itg_hw_spec *spec = is_float ? NULL : spec_of(hw, a, n);
+    const int64_t out = node->output_count > 0 ? elements_of(g, node->outputs[0]) : 0;
+    int64_t work = passes_of(g, node);
+    const itg_hw_spec *spec = a->nodes[n].form == ITG_FORM_FLOAT ? NULL : spec_of(hw, a, n);
+    cost.spec = spec;
+    cost.depthwise = is_depthwise(g, node);
+    cost.elements = work;
+    cost.outputs = out;
     if (itg_op_is(node->op, ITG_IS_MAC)) {
         cost.macs = work = itg_hardware_macs(g, n);
         int64_t bits = (int64_t)bits_at(a, n, 0) * bits_at(a, n, 1);
@@ -101,20 +130,10 @@ static itg_node_cost work_of(const itg_hardware *hw, const itg_annotated *a, itg
         cost.parts = a->nodes[n].split.part_count;
         cost.joins = mul_saturated(out, cost.parts);
     }
-    cost.cycles = (double)work / (is_float ? hw->float_macs_per_cycle
-                                  : spec   ? spec->macs_per_cycle
-                                           : 1);
+    cost.cycles = (double)work / rate_of(hw, a, n, spec);
+    if (spec && cost.macs > 0) cost.cycles += (double)out * spec->output_cycles;
     if (spec && cost.joins > 0) cost.cycles += (double)cost.joins * spec->split.join_cycles;
     return cost;
-}
-
-static void add_work(const itg_hardware *hw, const itg_annotated *a, itg_cost *cost)
-{
-    for (itg_id n = 0; n < a->graph->node_count; n++) {
-        itg_node_cost node = work_of(hw, a, n);
-        cost->bops = itg_add_saturated(cost->bops, node.bops);
-        cost->cycles += node.cycles;
-    }
 }
 
 /* ---- parameters ---- */
@@ -136,27 +155,36 @@ static int64_t split_bytes(const itg_sum_split *split)
     return bytes;
 }
 
-/* Biases, requantization constants, splits. */
-static int64_t constant_bytes(const itg_annotated *a)
+static void add_to(int64_t *sum, int64_t bytes)
 {
-    int64_t bytes = 0;
+    *sum = itg_add_saturated(*sum, bytes);
+}
+
+/* Adds biases, splits and constants of operands to their nodes, and the constants of a result to
+ * the node that computes it. */
+static void add_constants(const itg_annotated *a, itg_cost *nodes)
+{
     for (itg_id n = 0; n < a->graph->node_count; n++) {
         const itg_node_note *note = &a->nodes[n];
         itg_op op = a->graph->nodes[n].op;
+        int64_t bytes = 2 * (int64_t)note->gain_count + split_bytes(&note->split);
         if (note->bias)
             bytes += note->bias_count * (note->acc.bits <= 32 ? INT64_C(4) : INT64_C(8));
-        bytes += 2 * (int64_t)note->gain_count + split_bytes(&note->split);
         if (note->form == ITG_FORM_RESCALE && (op == ITG_OP_ADD || op == ITG_OP_SUB))
             bytes += requant_bytes(&note->operand[0]) + requant_bytes(&note->operand[1]);
+        add_to(&nodes[n].parameter_bytes, bytes);
     }
-    for (itg_id v = 0; v < a->graph->value_count; v++)
+    for (itg_id v = 0; v < a->graph->value_count; v++) {
+        const itg_id producer = a->graph->values[v].producer;
+        itg_cost *owner = &nodes[producer == ITG_NONE ? a->graph->node_count : producer];
         for (int32_t i = 0; i < a->values[v].encoding_count; i++) {
             const itg_encoding *encoding = &a->values[v].encodings[i];
+            int64_t bytes = encoding->dequant ? 4 * (int64_t)encoding->dequant_count : 0;
             for (int32_t c = 0; encoding->requant && c < encoding->requant_count; c++)
                 bytes += requant_bytes(&encoding->requant[c]);
-            bytes += encoding->dequant ? 4 * (int64_t)encoding->dequant_count : 0;
+            add_to(&owner->parameter_bytes, bytes);
         }
-    return bytes;
+    }
 }
 
 /* Whether an integer node's note holds the constant: biases, parameters of a normalization. */
@@ -167,15 +195,12 @@ static bool is_noted(const itg_annotated *a, const itg_edge *edge)
     return (role == ITG_SLOT_BIAS && form != ITG_FORM_FLOAT) || form == ITG_FORM_LAYER_NORM;
 }
 
-/* Adds each encoding of each constant once. A MAC's bias is counted with its node; a float node's
- * bias is a parameter, not a weight. */
-static itg_status add_parameters(const itg_annotated *a, const size_t *first, itg_arena *scratch,
-                                 itg_cost *cost)
+/* Adds each encoding of each constant to the first node that reads it. A MAC's bias is counted with
+ * its node; a float node's bias is a parameter, not a weight. counted: zeros, one for each
+ * encoding. */
+static void add_weights(const itg_annotated *a, const size_t *first, bool *counted, itg_cost *nodes)
 {
     const itg_graph *g = a->graph;
-    bool *counted = itg_arena_array(scratch, first[g->value_count] + 1, sizeof *counted);
-    if (!counted) return ITG_NO_MEMORY;
-    int64_t float_biases = 0;
     for (int32_t e = 0; e < a->edge_count; e++) {
         const itg_edge *edge = &a->edges[e];
         const itg_encoding *encoding = encoding_of(a, edge);
@@ -189,12 +214,9 @@ static itg_status add_parameters(const itg_annotated *a, const size_t *first, it
         *seen = true;
         int64_t bytes = itg_packed_bytes(elements_of(g, edge->value),
                                          encoding->is_float ? 32 : encoding->q.bits);
-        int64_t *sum = is_bias ? &float_biases : &cost->weight_bytes;
-        *sum = itg_add_saturated(*sum, bytes);
+        if (!is_bias) add_to(&nodes[edge->node].weight_bytes, bytes);
+        add_to(&nodes[edge->node].parameter_bytes, bytes);
     }
-    cost->parameter_bytes = itg_add_saturated(cost->weight_bytes, float_biases);
-    cost->parameter_bytes = itg_add_saturated(cost->parameter_bytes, constant_bytes(a));
-    return ITG_OK;
 }
 
 itg_node_cost itg_cost_of_node(const itg_hardware *hw, const itg_annotated *a, itg_id node)
@@ -227,15 +249,39 @@ static size_t *number_encodings(const itg_annotated *a, itg_arena *scratch)
     return first;
 }
 
-itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost *out)
+itg_status itg_cost_of_nodes(const itg_hardware *hw, const itg_annotated *a, itg_cost *out)
 {
-    itg_cost cost = {0};
+    const itg_id node_count = a->graph->node_count;
     itg_arena *scratch = itg_arena_create(0);
     size_t *first = scratch ? number_encodings(a, scratch) : NULL;
-    itg_status status = first ? add_parameters(a, first, scratch, &cost) : ITG_NO_MEMORY;
+    bool *counted =
+        first ? itg_arena_array(scratch, first[a->graph->value_count] + 1, sizeof *counted) : NULL;
+    for (itg_id n = 0; counted && n < node_count; n++) {
+        const itg_node_cost work = work_of(hw, a, n);
+        out[n] = (itg_cost){.bops = work.bops, .cycles = work.cycles};
+    }
+    if (counted) {
+        out[node_count] = (itg_cost){0};
+        add_weights(a, first, counted, out);
+        add_constants(a, out);
+    }
+    const itg_status status = counted ? ITG_OK : ITG_NO_MEMORY;
     itg_arena_destroy(scratch);
-    if (status != ITG_OK) return status;
-    add_work(hw, a, &cost);
-    *out = cost;
-    return ITG_OK;
+    return status;
+}
+
+itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost *out)
+{
+    const itg_id node_count = a->graph->node_count;
+    itg_cost sum = {0}, *nodes = malloc(((size_t)node_count + 1) * sizeof *nodes);
+    itg_status status = nodes ? itg_cost_of_nodes(hw, a, nodes) : ITG_NO_MEMORY;
+    for (itg_id n = 0; status == ITG_OK && n <= node_count; n++) {
+        add_to(&sum.weight_bytes, nodes[n].weight_bytes);
+        add_to(&sum.parameter_bytes, nodes[n].parameter_bytes);
+        add_to(&sum.bops, nodes[n].bops);
+        sum.cycles += nodes[n].cycles;
+    }
+    free(nodes);
+    if (status == ITG_OK) *out = sum;
+    return status;
 }

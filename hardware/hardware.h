@@ -43,15 +43,17 @@ typedef struct itg_hw_spec {
     uint32_t output_mask; /* 0: same class and quantizer rules as the input (tied forms) */
     itg_accumulator acc;
     itg_hw_split split;
-    bool per_channel;      /* weights: one scale per output channel */
-    bool bias;             /* a bias is allowed (default true) */
-    int32_t bias_bits;     /* default: the smaller of accumulator width and 32 */
-    itg_form form;         /* what itg_hw_legal_forms allows the operator */
-    int32_t requant;       /* index into requants; -1: none needed (KEEP, LUT) */
-    int32_t left_shift;    /* RESCALE of Add, Sub */
-    int32_t table_bits;    /* LUT: wider inputs are interpolated between entries */
-    itg_rounding rounding; /* KEEP averages */
-    double macs_per_cycle; /* cost; elementwise: elements per cycle */
+    bool per_channel;                /* weights: one scale per output channel */
+    bool bias;                       /* a bias is allowed (default true) */
+    int32_t bias_bits;               /* default: the smaller of accumulator width and 32 */
+    itg_form form;                   /* what itg_hw_legal_forms allows the operator */
+    int32_t requant;                 /* index into requants; -1: none needed (KEEP, LUT) */
+    int32_t left_shift;              /* RESCALE of Add, Sub */
+    int32_t table_bits;              /* LUT: wider inputs are interpolated between entries */
+    itg_rounding rounding;           /* KEEP averages */
+    double macs_per_cycle;           /* cost; elementwise: elements per cycle */
+    double depthwise_macs_per_cycle; /* cost of convolutions with one input channel a group */
+    double output_cycles;            /* cost of each output of MAC, besides */
 } itg_hw_spec;
 
 /* Width of the accumulator that a bias enters. */
@@ -211,11 +213,35 @@ typedef struct itg_cost {
 } itg_cost;        /* RAM is the realized program's: itg_program_ram_bytes */
 /* Sums saturate. ITG_NO_MEMORY is the only failure. */
 itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost *out);
+/* The costs of all nodes, which add up to those of the graph; a constant belongs to the first node
+ * that reads it, the constants of a result to the node that computes it. out [node_count + 1]; the
+ * last: what belongs to no node. ITG_NO_MEMORY is the only failure. */
+itg_status itg_cost_of_nodes(const itg_hardware *hw, const itg_annotated *a, itg_cost *out);
 /* The cost of one node. Weights that several nodes read are counted for each of them. */
 typedef struct itg_node_cost {
+    const itg_hw_spec *spec; /* how it runs; NULL: float, or fused */
+    bool depthwise;          /* a convolution with one input channel a group */
+    int64_t elements;        /* that a node without MACs goes through */
+    int64_t outputs;
     int64_t weight_bytes, macs, bops;
     int64_t parts, joins; /* of its sums, 0: not split; additions of parts, over all outputs */
     double cycles;        /* of MACs or elements, and of joins */
 } itg_node_cost;
 itg_node_cost itg_cost_of_node(const itg_hardware *hw, const itg_annotated *a, itg_id node);
+
+/* ---- measured speeds (speeds.c) ---- */
+typedef struct itg_hw_speed {
+    bool known;
+    double macs_per_cycle;           /* 0: only depthwise layers were measured */
+    double depthwise_macs_per_cycle; /* 0: not known */
+    double output_cycles;            /* 0: none */
+} itg_hw_speed;
+typedef struct itg_hw_speeds {
+    itg_hw_speed of[ITG_OP_COUNT][ITG_HW_MAX_SPECS];
+    double float_macs_per_cycle; /* 0: not known */
+} itg_hw_speeds;
+/* Appends the description with these speeds in place of its own, and with "-measured" at the end
+ * of its name. All functions of one variable that share an entry have the first known speed. */
+itg_status itg_hardware_with_speeds(const itg_hardware *hw, const itg_hw_speeds *speeds,
+                                    itg_strbuf *out, itg_error *err);
 #endif

@@ -155,6 +155,12 @@ static const itg_hw_key spec_keys[] = {
      .help = "AveragePool, GlobalAveragePool, ReduceMean: rounding of the division."},
     {"macs_per_cycle", ITG_HW_RATE, ITG_HW_OPTIONAL, AT(macs_per_cycle), .preset = 1,
      .help = "Speed: multiply-accumulates a cycle; elements a cycle where nothing is multiplied."},
+    {"depthwise_macs_per_cycle", ITG_HW_RATE, ITG_HW_DERIVED, AT(depthwise_macs_per_cycle),
+     .only = FORM(MAC),
+     .help = "Speed of convolutions with one input channel a group. Default: macs_per_cycle."},
+    {"output_cycles", ITG_HW_RATE, ITG_HW_OPTIONAL, AT(output_cycles), .preset = 0,
+     .only = FORM(MAC),
+     .help = "Cost: cycles of each output, besides its multiply-accumulates. Default: none."},
 };
 #undef OWNER
 

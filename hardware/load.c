@@ -200,6 +200,8 @@ static itg_status read_specs(loader *l, slot s)
         if (status != ITG_OK) return status;
         if (spec->split.join_bits == 0) spec->split.join_bits = spec->acc.bits;
         if (!(spec->split.join_cycles > 0)) spec->split.join_cycles = 1 / spec->macs_per_cycle;
+        if (!(spec->depthwise_macs_per_cycle > 0))
+            spec->depthwise_macs_per_cycle = spec->macs_per_cycle;
         int32_t widest = itg_hw_bias_limit(spec);
         if (spec->bias_bits == 0) spec->bias_bits = widest < 32 ? widest : 32;
         status = itg_hw_check_spec(l->json, member, l->hw, l->op, spec, l->err);

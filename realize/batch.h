@@ -50,6 +50,9 @@ typedef struct itg_batch_io {
     void *context;
     itg_cache *activations; /* NULL: no reuse */
     bool keep;              /* keep results in activations if they are worth it */
+    /* [steps of the program]: each step that runs adds its seconds, those of the conversions of
+     * layout before it included. NULL: not wanted. */
+    double *seconds;
 } itg_batch_io;
 
 typedef struct itg_batch itg_batch;

@@ -2,6 +2,7 @@
  * cached and which steps are needed. Then it computes these steps. */
 #include "realize/batch_plan.h"
 #include <stdlib.h>
+#include <time.h>
 
 static int32_t place_count(const itg_batch_plan *plan)
 {
@@ -273,10 +274,18 @@ static itg_status run_operation(itg_batch *b, const itg_batch_operation *o, int6
     return itg_prefix_error(b->err, status, "%s: node '%s'", b->plan->program->name, o->step->name);
 }
 
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static itg_status forward(const run *r)
 {
     itg_batch *b = r->b;
     const itg_batch_plan *plan = b->plan;
+    double begun = r->io->seconds != NULL ? now() : 0;
     for (int32_t i = 0; i < plan->operation_count; i++) {
         const itg_batch_operation *o = &plan->operations[i];
         if (!b->runs[i]) continue;
@@ -284,6 +293,11 @@ static itg_status forward(const run *r)
         itg_status status = run_operation(b, o, r->block->count);
         if (status != ITG_OK) return status;
         b->counts.computed += o->step != NULL;
+        if (r->io->seconds != NULL && o->step != NULL) {
+            const double ended = now();
+            r->io->seconds[o->step - plan->program->steps] += ended - begun;
+            begun = ended;
+        }
         for (int32_t k = 0; k < o->output_count; k++)
             if (b->held[o->outputs[k]] != NULL)
                 itg_cache_commit(b->activations, b->held[o->outputs[k]]);

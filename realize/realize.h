@@ -83,4 +83,13 @@ typedef struct itg_qdq_options {
  * itg_qdq_report_destroy. */
 itg_status itg_qdq_write(const itg_annotated *a, const itg_qdq_options *options, const char *path,
                          itg_qdq_report **out, itg_error *err);
+
+/* ---- time (time_steps.c) ---- */
+typedef struct itg_step_time {
+    const char *name;   /* of the step, in the program: the name of its node */
+    double nanoseconds; /* of a sample: the least over several rounds of blocks, on one thread */
+} itg_step_time;
+/* Runs the program on codes that it makes up. *out: malloc'd, in the order of the steps. */
+itg_status itg_program_time(const itg_program *program, itg_step_time **out, int32_t *count,
+                            itg_error *err);
 #endif

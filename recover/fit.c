@@ -6,7 +6,7 @@
 
 /* Ridge towards the model's weights, relative to the mean diagonal. It keeps singular layers
  * solvable, and the response to unseen inputs close to the model's. */
-#define RIDGE 0.01
+#define RIDGE 0.03
 
 void itg_fit_deinit(itg_fit *fit)
 {

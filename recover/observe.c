@@ -126,7 +126,7 @@ static itg_status run_block(void *context, int worker, int64_t item, itg_error *
     observer *w = context;
     int64_t first = w->first + item * ITG_RECOVER_BLOCK, left = w->o->samples.count - first;
     itg_block block = {0, first, left < ITG_RECOVER_BLOCK ? left : ITG_RECOVER_BLOCK};
-    itg_batch_io io = {fill, w, w->o->activations, true};
+    itg_batch_io io = {fill, w, w->o->activations, true, NULL};
     itg_status status = itg_check_stop(&w->o->options->stop, err);
     if (status == ITG_OK && !w->batches[worker])
         status = itg_batch_create(w->plan, &w->batches[worker], err);

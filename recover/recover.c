@@ -56,30 +56,29 @@ static itg_status annotate(const recovery *r, itg_annotated **out, itg_error *er
     return itg_annotate_with(r->g, r->hw, r->s, &r->constants, out, err);
 }
 
-/* Updates *a after a change of the layer's weights; *a NULL: annotates the graph. */
+/* Updates *a after a change of the layer's weights; *a NULL: annotates the graph. Weights that
+ * other nodes read, too, change these. */
 static itg_status annotate_again(const recovery *r, const itg_layer *l, itg_annotated **a,
                                  itg_error *err)
 {
     bool whole = true;
     itg_status status = ITG_OK;
-    if (*a) status = itg_annotate_weights(*a, r->s, l->node, &whole, err);
+    if (*a && r->g->values[r->g->nodes[l->node].inputs[1]].reads == 1)
+        status = itg_annotate_weights(*a, r->s, l->node, &whole, err);
     if (status != ITG_OK || !whole) return status;
     itg_annotated_destroy(*a);
     *a = NULL;
     return annotate(r, a, err);
 }
 
-static itg_status find_layers(recovery *r, itg_error *err)
+static itg_status find_layers(recovery *r, const itg_annotated *a, itg_error *err)
 {
-    itg_annotated *a = NULL;
-    itg_status status = annotate(r, &a, err);
+    itg_status status = ITG_OK;
     r->layers = calloc((size_t)r->g->node_count + 1, sizeof *r->layers);
-    if (status == ITG_OK && !r->layers)
-        status = itg_fail(err, ITG_NO_MEMORY, "no memory for layers");
+    if (!r->layers) status = itg_fail(err, ITG_NO_MEMORY, "no memory for layers");
     for (itg_id n = 0; n < r->g->node_count && status == ITG_OK; n++)
         if (itg_layer_of(a, n, &r->layers[r->layer_count]))
             itg_layer_take(&r->layers[r->layer_count++], r->samples);
-    itg_annotated_destroy(a);
     return status;
 }
 
@@ -247,28 +246,27 @@ static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg
     return status;
 }
 
-static itg_status recover_layer(recovery *r, int32_t index, itg_error *err)
+/* a: the graph with the strategy's choices; afterwards, too. */
+static itg_status recover_layer(recovery *r, int32_t index, itg_annotated **a, itg_error *err)
 {
     const itg_layer *l = &r->layers[index];
-    itg_annotated *a = NULL;
     itg_moments moments = {0};
     itg_fit fit = {0};
-    itg_status status = annotate(r, &a, err);
-    itg_observation o = {.annotated = a,
+    itg_observation o = {.annotated = *a,
                          .layer = l,
                          .targets = r->targets.values[index],
                          .samples = {&r->feed, r->samples},
                          .options = r->o,
                          .weights = r->weights,
                          .activations = r->activations};
-    if (status == ITG_OK) status = itg_observe(&o, &moments, err);
+    itg_status status = itg_observe(&o, &moments, err);
     if (status == ITG_OK)
         status = itg_fit_create(
-            l, &moments, (double)itg_annotated_encoding(a, l->node, 0)->q.scale[0],
+            l, &moments, (double)itg_annotated_encoding(*a, l->node, 0)->q.scale[0],
             r->g->values[r->g->nodes[l->node].inputs[1]].data, r->o->mode != ITG_RECOVER_SCALES,
             itg_thread_count(r->o->threads), &fit, err);
-    if (status == ITG_OK) status = fit_widths(r, index, &fit, &a, err);
-    itg_annotated_destroy(a);
+    if (status == ITG_OK) status = fit_widths(r, index, &fit, a, err);
+    if (status == ITG_OK) status = annotate_again(r, l, a, err);
     itg_fit_deinit(&fit);
     itg_moments_deinit(&moments);
     return status;
@@ -292,16 +290,19 @@ static bool is_wanted(const recovery *r, const itg_layer *l)
 
 static itg_status recover_layers(recovery *r, itg_error *err)
 {
-    itg_status status = find_layers(r, err);
+    itg_annotated *a = NULL;
+    itg_status status = annotate(r, &a, err);
+    if (status == ITG_OK) status = find_layers(r, a, err);
     for (int32_t i = 0; i < r->layer_count && status == ITG_OK; i++) {
         if (r->o->enough && r->o->enough(r->o->context)) break;
         if (!is_wanted(r, &r->layers[i])) continue;
         if (r->o->progress) r->o->progress(r->o->context, i, r->layer_count);
         if (i >= r->targets.end) status = fill_targets(r, i, err);
-        if (status == ITG_OK) status = recover_layer(r, i, err);
+        if (status == ITG_OK) status = recover_layer(r, i, &a, err);
         if (status != ITG_OK)
             itg_prefix_error(err, status, "node '%s'", r->g->nodes[r->layers[i].node].name);
     }
+    itg_annotated_destroy(a);
     return status;
 }
 

@@ -37,7 +37,7 @@ static itg_status run(void *instance, const itg_sample_source *source, int64_t f
     block_instance *b = instance;
     itg_block block = {b->fast->source, first, count};
     itg_batch_io io = {source->fill, source->context, b->fast->activations,
-                       b->fast->activations != NULL};
+                       b->fast->activations != NULL, NULL};
     return itg_batch_run(b->batch, &block, &io, err);
 }
 

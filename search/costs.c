@@ -63,32 +63,12 @@ itg_status itg_strategy_costs(const itg_strategy_file *file, const itg_annotated
 
 /* ---- of a model alone ---- */
 
-/* Every value in [-1, 1]. */
-static itg_stats *made_up_stats(const itg_graph *g)
-{
-    itg_stats *stats = calloc(1, sizeof *stats);
-    if (stats) stats->values = calloc((size_t)g->value_count + 1, sizeof *stats->values);
-    if (!stats || !stats->values) {
-        free(stats);
-        return NULL;
-    }
-    stats->value_count = g->value_count;
-    for (int32_t v = 0; v < g->value_count; v++) {
-        itg_value_stats *s = &stats->values[v];
-        s->present = true;
-        s->count = 2;
-        s->min = -1;
-        s->max = 1;
-    }
-    return stats;
-}
-
 itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32_t bits,
                            itg_score *out, char no_c[512], itg_error *err)
 {
     const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, bits, bits, ITG_THRESHOLD_MAX,
                                          ITG_THRESHOLD_MAX,           0,    0};
-    itg_stats *stats = made_up_stats(model);
+    itg_stats *stats = itg_stats_made_up(model);
     itg_strategy *strategy = NULL;
     itg_annotated *annotated = NULL;
     itg_program *program = NULL;

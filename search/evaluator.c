@@ -209,7 +209,7 @@ static itg_status cost_with_ram(const itg_evaluator *evaluator, const itg_annota
 /* Uses the threshold method that needs no search: costs do not depend on thresholds, except the RAM
  * of sums that fit only 64 bits. */
 itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *point, bool with_ram,
-                              itg_score *out, itg_error *err)
+                              itg_score *out, itg_cost *nodes, itg_error *err)
 {
     itg_strategy *strategy = NULL;
     itg_annotated *annotated = NULL;
@@ -222,6 +222,8 @@ itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *poi
     if (status == ITG_OK)
         status = with_ram ? cost_with_ram(evaluator, annotated, &score, err)
                           : itg_score_costs(evaluator->hw, annotated, &score, err);
+    if (status == ITG_OK && nodes && itg_cost_of_nodes(evaluator->hw, annotated, nodes) != ITG_OK)
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the costs");
     if (status == ITG_OK) *out = score;
     itg_annotated_destroy(annotated);
     itg_strategy_destroy(strategy);

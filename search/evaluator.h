@@ -81,7 +81,8 @@ itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *po
 itg_status itg_evaluator_conflicts(const itg_evaluator *evaluator, const int32_t *point,
                                    itg_conflict **out, int32_t *count, itg_error *err);
 /* Computes the costs of a point alone, with thresholds that need no search. RAM needs a program: it
- * is NaN where with_ram is false. Quality and digest are unknown. */
+ * is NaN where with_ram is false. Quality and digest are unknown. nodes: also the costs of all
+ * nodes (itg_cost_of_nodes); NULL: not wanted. */
 itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *point, bool with_ram,
-                              itg_score *out, itg_error *err);
+                              itg_score *out, itg_cost *nodes, itg_error *err);
 #endif

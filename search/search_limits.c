@@ -125,9 +125,10 @@ static void explain_infeasible(explanation *x)
 static itg_status cost_corners(explanation *x, bool *known, itg_error *err)
 {
     itg_error why = {0};
-    itg_status status = itg_evaluator_cost(&x->s->evaluator, x->narrowest, true, &x->least, &why);
+    itg_status status =
+        itg_evaluator_cost(&x->s->evaluator, x->narrowest, true, &x->least, NULL, &why);
     if (status == ITG_OK)
-        status = itg_evaluator_cost(&x->s->evaluator, x->widest, true, &x->most, &why);
+        status = itg_evaluator_cost(&x->s->evaluator, x->widest, true, &x->most, NULL, &why);
     *known = status == ITG_OK;
     if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
     return itg_fail(err, status, "%s", why.message);

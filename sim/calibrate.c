@@ -359,6 +359,25 @@ itg_status itg_calibrate_model(const itg_graph *graph, const itg_dataset *data,
     return itg_calibrate_from(graph, &source, p, &options, out, err);
 }
 
+itg_stats *itg_stats_made_up(const itg_graph *g)
+{
+    itg_stats *stats = calloc(1, sizeof *stats);
+    if (stats) stats->values = calloc((size_t)g->value_count + 1, sizeof *stats->values);
+    if (!stats || !stats->values) {
+        free(stats);
+        return NULL;
+    }
+    stats->value_count = g->value_count;
+    for (int32_t v = 0; v < g->value_count; v++) {
+        itg_value_stats *s = &stats->values[v];
+        s->present = true;
+        s->count = 2;
+        s->min = -1;
+        s->max = 1;
+    }
+    return stats;
+}
+
 void itg_stats_destroy(itg_stats *stats)
 {
     if (!stats) return;

@@ -115,6 +115,9 @@ itg_status itg_calibrate_from(const itg_graph *graph, const itg_calibration_sour
                               const itg_preprocess *p, const itg_calibrate_options *options,
                               itg_stats **out, itg_error *err);
 /* itg_calibrate_model: intaglio.h */
+/* As if every value lay in [-1, 1], for costs and speeds, which do not depend on ranges. NULL: no
+ * memory. */
+itg_stats *itg_stats_made_up(const itg_graph *graph);
 
 /* ---- thresholds (threshold.c, threshold_*.c) ---- */
 /* The quantizer that an estimate is for. */

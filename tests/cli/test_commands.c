@@ -463,6 +463,37 @@ static void names_are_escaped_in_json_and_tamed_in_text(void **state)
     assert_int_equal(unlink(name), 0);
 }
 
+/* What 'hw measure' writes is a description, and a network's cycles by it are about its time. */
+static void speeds_of_this_machine_make_a_description(void **state)
+{
+    (void)state;
+    itg_json *measured = run_json("hw measure cortex-m digits.onnx -o here.json --json");
+    double took = number(measured, "nanoseconds"), said = number(measured, "described_nanoseconds");
+    assert_string_equal(string(measured, "hardware"), "here.json");
+    assert_true(took > 0 && said > 0.5 * took && said < 2 * took);
+    itg_json_destroy(measured);
+    itg_json *here = run_json("hw show here.json");
+    assert_string_equal(string(here, "name"), "cortex-m-measured");
+    itg_json_destroy(here);
+    itg_json *by_it =
+        run_json("simulate digits.onnx --uniform 8 --hw here.json" CALIB DATA " --json");
+    assert_true(number(by_it, "cycles") > 0.5 * said && number(by_it, "cycles") < 2 * said);
+    itg_json_destroy(by_it);
+    outcome o = run("hw measure cortex-m digits.onnx");
+    assert_int_equal(o.status, 0);
+    assert_contains(o.out, "\"name\": \"cortex-m-measured\"");
+    done(&o);
+    o = run("hw measure float digits.onnx -o none.json");
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "float runs nothing as integers");
+    assert_false(exists("none.json"));
+    done(&o);
+    o = run("hw measure cortex-m");
+    assert_int_equal(o.status, 2);
+    assert_contains(o.err, "T and MODEL are needed");
+    done(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +512,7 @@ int main(void)
         cmocka_unit_test(elements_that_are_no_numbers_are_refused),
         cmocka_unit_test(inspect_puts_the_worst_edge_first),
         cmocka_unit_test(hardware_is_listed_and_shown),
+        cmocka_unit_test(speeds_of_this_machine_make_a_description),
         cmocka_unit_test(what_fails_is_status_1_names_the_file_and_writes_nothing),
         cmocka_unit_test(a_strategy_of_another_model_is_refused),
         cmocka_unit_test(names_are_escaped_in_json_and_tamed_in_text),

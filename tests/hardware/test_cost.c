@@ -66,11 +66,13 @@ static void a_small_network_costs_what_is_counted_by_hand(void **state)
     itg_graph *g = make_graph();
     itg_id x = add_input(g, "x", "1,2,4,4"), w = add_constant(g, "w", "3,2,3,3"),
            b = add_constant(g, "b", "3");
-    itg_id conv = ADD_NODE(g, ITG_OP_CONV, "conv", "1,3,4,4", NULL, x, w, b);  /* edges 0, 1, 2 */
-    itg_id relu = ADD_NODE(g, ITG_OP_RELU, "relu", "1,3,4,4", NULL, conv);     /* 3 */
-    itg_id pool = ADD_NODE(g, ITG_OP_MAX_POOL, "pool", "1,3,2,2", NULL, relu); /* 4 */
-    itg_id soft = ADD_NODE(g, ITG_OP_SOFTMAX, "soft", "1,3,2,2", NULL, pool);  /* 5 */
-    finish(g, x, soft);                                                        /* 6 soft, 7 relu */
+    itg_id conv = ADD_NODE(g, ITG_OP_CONV, "conv", "1,3,4,4", NULL, x, w, b); /* edges 0, 1, 2 */
+    itg_id relu = ADD_NODE(g, ITG_OP_RELU, "relu", "1,3,4,4", NULL, conv);    /* 3 */
+    itg_attrs attrs = itg_attrs_default(ITG_OP_MAX_POOL);
+    attrs.kernel[0] = attrs.kernel[1] = 3;
+    itg_id pool = ADD_NODE(g, ITG_OP_MAX_POOL, "pool", "1,3,2,2", &attrs, relu); /* 4 */
+    itg_id soft = ADD_NODE(g, ITG_OP_SOFTMAX, "soft", "1,3,2,2", NULL, pool);    /* 5 */
+    finish(g, x, soft); /* 6 soft, 7 relu */
     assert_int_equal(itg_graph_set_outputs(g, (itg_id[]){soft, relu}, 2, NULL), ITG_OK);
     itg_annotated *a = annotate_nothing(g);
     read_encoding(a, 0, add_encoding(a, x, 8, ITG_U8));
@@ -103,8 +105,8 @@ static void a_small_network_costs_what_is_counted_by_hand(void **state)
     assert_int_equal(c.weight_bytes, 34); /* 54 * 5 bits = 270 bits */
     assert_int_equal(c.parameter_bytes, 34 + 3 * 4 + 3 * 4 + (4 + 1 + 1) + 4);
     assert_int_equal(c.bops, 3 * 16 * (2 * 9) * 8 * 5);
-    /* conv 864 MACs at 64; pool 48 elements at 32; softmax 12 elements at 16 */
-    assert_true(c.cycles == 864.0 / 64 + 48.0 / 32 + 12.0 / 16);
+    /* conv 864 MACs at 64; pool 12 windows of 9 elements at 32; softmax 12 elements at 16 */
+    assert_true(c.cycles == 864.0 / 64 + 12.0 * 9 / 32 + 12.0 / 16);
     finish_cost(a, g);
 }
 
@@ -191,8 +193,9 @@ static void wide_accumulators_have_wide_biases(void **state)
     assert_int_equal(c.weight_bytes, 9);                              /* 24 * 3 bits */
     assert_int_equal(c.parameter_bytes, 9 + 4 * 8 + 2 * (1 + 5 + 1)); /* two operands' stages */
     assert_int_equal(c.bops, 2 * 4 * 6 * 12 * 3 + 2 * 2 * 4 * 10 * 9);
-    /* MatMuls at 0.5, Add at 0.25, Transpose at 2 */
-    assert_true(c.cycles == 48 / 0.5 + 8 / 0.25 + 8 / 2.0 + 16 / 0.5);
+    /* Speeds of the 16-bit forms, and of Transpose; the MatMuls have outputs besides. */
+    assert_true(c.cycles ==
+                (48 / 0.342 + 8 * 1.88) + 8 / 0.0238 + 8 / 0.998 + (16 / 0.266 + 4 * 26.6));
     finish_cost(a, g);
 }
 
@@ -210,6 +213,10 @@ static void a_group_convolution_multiplies_its_own_channels_only(void **state)
     read_encoding(a, 1, add_encoding(a, w, 8, ITG_S8));
     a->nodes[0].form = ITG_FORM_MAC;
     assert_int_equal(cost_of("x86-vnni", a).bops, 8 * 9 * 9 * 64);
+    assert_true(cost_of("x86-vnni", a).cycles == 8.0 * 9 * 9 / 64);
+    /* depthwise, and 33.2 cycles an output */
+    a->values[x].encodings[0].q.storage = ITG_S8;
+    assert_true(cost_of("cortex-m", a).cycles == 8 * 9 * 9 / 0.332 + 8 * 9 * 33.2);
     finish_cost(a, g);
 }
 

@@ -86,7 +86,7 @@ static void check_outputs(const expected *e, const itg_batch *b, int64_t first, 
 static void run_all(const expected *e, const itg_batch_plan *plan, itg_batch *b,
                     itg_cache *activations, const char *what)
 {
-    itg_batch_io io = {fill, (void *)(uintptr_t)e, activations, activations != NULL};
+    itg_batch_io io = {fill, (void *)(uintptr_t)e, activations, activations != NULL, NULL};
     int64_t block = itg_batch_plan_block(plan);
     itg_error err = {0};
     for (int64_t first = 0; first < SAMPLES; first += block) {
@@ -228,7 +228,7 @@ static void other_samples_share_nothing(void **state)
     itg_batch_plan *plan = plan_of(e.p, best(), 4, NULL);
     itg_batch *b = batch_of(plan);
     itg_cache *cache = cache_of(1 << 24);
-    itg_batch_io io = {fill, &e, cache, true};
+    itg_batch_io io = {fill, &e, cache, true, NULL};
     const itg_block blocks[] = {{7, 0, 4}, {8, 0, 4}, {7, 4, 4}, {7, 0, 3}};
     int64_t computed = 0;
     for (int i = 0; i < 4; i++) {
@@ -296,7 +296,7 @@ static itg_status run_turn(void *context, int worker, int64_t item, itg_error *e
     int64_t block = itg_batch_plan_block(s->plan), blocks = (SAMPLES + block - 1) / block;
     int64_t first = item % blocks * block;
     int64_t count = SAMPLES - first < block ? SAMPLES - first : block;
-    itg_batch_io io = {fill, (void *)(uintptr_t)s->e, s->cache, true};
+    itg_batch_io io = {fill, (void *)(uintptr_t)s->e, s->cache, true, NULL};
     itg_status status = itg_batch_run(s->batches[worker], &(itg_block){7, first, count}, &io, err);
     if (status == ITG_OK) check_outputs(s->e, s->batches[worker], first, count, s->plan, "threads");
     return status;

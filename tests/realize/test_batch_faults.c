@@ -80,7 +80,7 @@ static itg_status fill(void *context, int32_t index, int64_t sample, void *to, i
 static bool runs(const subject *s, itg_batch *b, int left)
 {
     itg_cache *activations = cache_of(1 << 20);
-    itg_batch_io io = {fill, s->p, activations, true};
+    itg_batch_io io = {fill, s->p, activations, true, NULL};
     itg_error err = {ITG_OK, ""};
     calls_left = left;
     itg_status status = itg_batch_run(b, &(itg_block){1, 0, 3}, &io, &err);
