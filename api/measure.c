@@ -3,7 +3,6 @@
 #include "hardware/hardware.h"
 #include "realize/realize.h"
 #include "sim/sim.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

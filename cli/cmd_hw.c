@@ -157,9 +157,29 @@ static const char *action_name(void *context, int index)
     return actions[index].name;
 }
 
+/* An option that only 'measure' has a use for; NULL: none is given. */
+static const char *option_of_measure(const itg_cli_args *args)
+{
+    static const struct {
+        itg_cli_option id;
+        const char *name;
+    } options[] = {{ITG_CLI_OPT_OUT_HW, "--output"},
+                   {ITG_CLI_OPT_INPUT_SHAPE, "--input-shape"},
+                   {ITG_CLI_OPT_OUTPUTS, "--outputs"},
+                   {ITG_CLI_OPT_KEEP_SOFTMAX, "--keep-softmax"},
+                   {ITG_CLI_OPT_NO_EQUALIZE, "--no-equalize"}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (args->given[options[i].id]) return options[i].name;
+    return NULL;
+}
+
 static int perform(const itg_cli_args *args, const action *a)
 {
     const int given = args->argument_count - 1;
+    const char *option = a->arguments == 2 ? NULL : option_of_measure(args);
+    if (option)
+        return itg_cli_fail_usage(args->command, "%s belongs to 'measure', not to '%s'", option,
+                                  a->name);
     if (given < a->arguments) return itg_cli_fail_usage(args->command, "%s", a->missing);
     if (given > a->arguments)
         return itg_cli_fail_usage(args->command, "unexpected argument '%.60s'",

@@ -488,6 +488,11 @@ static void speeds_of_this_machine_make_a_description(void **state)
     assert_contains(o.err, "float runs nothing as integers");
     assert_false(exists("none.json"));
     done(&o);
+    o = run("hw list -o none.json");
+    assert_int_equal(o.status, 2);
+    assert_contains(o.err, "--output belongs to 'measure', not to 'list'");
+    assert_false(exists("none.json"));
+    done(&o);
     o = run("hw measure cortex-m");
     assert_int_equal(o.status, 2);
     assert_contains(o.err, "T and MODEL are needed");
