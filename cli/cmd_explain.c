@@ -1,14 +1,9 @@
 /* intaglio explain: shows where the loss of a strategy comes from and which changes reduce it. */
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/interrupt.h"
-#include "cli/table.h"
-#include <intaglio/explain.h>
-#include <math.h>
+#include "cli/explanation.h"
 #include <stdio.h>
-#include <unistd.h>
 
-enum { LIMIT = 256, SHOWN = 20 };
+enum { SHOWN = 20 };
 
 typedef struct work {
     const itg_cli_args *args;
@@ -17,33 +12,14 @@ typedef struct work {
     itg_cli_data data;
     itg_dataset *calibration;
     itg_explanation *e;
-    bool on_terminal, has_line;
 } work;
-
-static bool asked(void *context)
-{
-    (void)context;
-    return itg_cli_is_interrupted();
-}
-
-/* Prints one line that is redrawn on a terminal; elsewhere one line at the start of each part. */
-static void show_progress(void *context, const char *what, int32_t done, int32_t planned)
-{
-    work *w = context;
-    if (w->args->given[ITG_CLI_OPT_QUIET]) return;
-    if (w->on_terminal)
-        fprintf(stderr, "\r%s: %d of %d   ", what, (int)done, (int)planned);
-    else if (done == 0)
-        fprintf(stderr, "%s: %d to evaluate\n", what, (int)planned);
-    w->has_line = w->on_terminal;
-}
 
 static itg_status open_all(work *w, itg_error *err)
 {
     const itg_cli_args *args = w->args;
     const itg_cli_value *values = args->values;
-    int64_t limit =
-        args->given[ITG_CLI_OPT_LIMIT] ? values[ITG_CLI_OPT_LIMIT].integer : (int64_t)LIMIT;
+    int64_t limit = args->given[ITG_CLI_OPT_LIMIT] ? values[ITG_CLI_OPT_LIMIT].integer
+                                                   : (int64_t)ITG_CLI_EXPLAINED_SAMPLES;
     char text[ITG_CLI_DATA_TEXT];
     itg_status status =
         itg_cli_model_open(args, args->arguments[0], args->arguments[1], &w->model, err);
@@ -66,15 +42,8 @@ static itg_status explain(work *w, itg_error *err)
     const char *path = values[ITG_CLI_OPT_APPLY].text;
     itg_status status = open_all(w, err);
     if (status != ITG_OK) return status;
-    const itg_explain_options options = {
-        ITG_EXPLAIN_OPTIONS_VERSION,   .labels = w->data.labels,
-        .calibration = w->calibration, .threads = (int)values[ITG_CLI_OPT_THREADS].integer,
-        .stop = {asked, NULL},         .progress = show_progress,
-        .progress_context = w};
-    w->on_terminal = isatty(STDERR_FILENO) == 1;
-    itg_cli_catch_interrupts();
-    status = itg_explain(w->model, w->file, w->data.samples, &options, &w->e, err);
-    if (w->has_line) fputc('\n', stderr);
+    status =
+        itg_cli_explain_strategy(w->args, w->model, w->file, &w->data, w->calibration, &w->e, err);
     if (status == ITG_OK && path) status = itg_explanation_apply(w->e, w->file, err);
     if (status == ITG_OK && path) status = itg_strategy_save(w->file, w->model, path, err);
     return status;
@@ -82,70 +51,14 @@ static itg_status explain(work *w, itg_error *err)
 
 /* ---- JSON ---- */
 
-static void json_score(itg_json_writer *json, const char *key, const itg_score *score, int kinds)
-{
-    itg_json_begin(json, key, '{');
-    itg_cli_json_metrics(json, "", score, kinds);
-    itg_json_end(json, '}');
-}
-
-static void json_effect(itg_json_writer *json, const itg_effect_report *r)
-{
-    itg_json_begin(json, NULL, '{');
-    itg_json_put_text(json, "effect", itg_effect_name(r->effect));
-    itg_json_put_text(json, "value", r->value);
-    itg_json_put_text(json, "node", r->node);
-    itg_json_put_int(json, "edge", r->edge);
-    itg_json_put_int(json, "edges", r->edges);
-    itg_json_put_int(json, "bits", r->bits);
-    itg_json_put_bool(json, "weight", r->is_weight);
-    itg_json_put_int(json, "samples", r->samples);
-    if (r->samples > 0) {
-        itg_json_put_number(json, "share", r->share);
-        json_score(json, "without", &r->without, ITG_CLI_QUALITIES);
-    }
-    itg_json_put_int(json, "tried", r->tried);
-    itg_json_put_text(json, "change", r->change);
-    if (r->change) {
-        json_score(json, "changed", &r->changed, ITG_CLI_METRICS);
-        itg_json_put_bool(json, "applied", r->is_applied);
-    }
-    itg_json_end(json, '}');
-}
-
-static void json_bisection(itg_json_writer *json, const itg_explanation_info *info)
-{
-    itg_json_begin(json, "bisection", '{');
-    itg_json_put_text(json, "last_good", info->last_good);
-    itg_json_put_text(json, "first_bad", info->first_bad);
-    itg_json_put_number(json, "good_share", info->good_share);
-    itg_json_put_number(json, "bad_share", info->bad_share);
-    itg_json_put_int(json, "probes", info->probes);
-    itg_json_put_bool(json, "monotone", info->is_monotone);
-    itg_json_end(json, '}');
-}
-
 static int print_json(const work *w)
 {
-    const itg_explanation_info *info = itg_explanation_about(w->e);
     itg_json_writer json = {0};
     itg_json_begin(&json, NULL, '{');
     itg_json_put_text(&json, "model", itg_model_name(w->model));
     itg_json_put_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
     itg_json_put_text(&json, "strategy", w->args->arguments[1]);
-    itg_json_put_int(&json, "samples", info->samples);
-    itg_json_put_bool(&json, "complete", info->complete);
-    json_score(&json, "score", &info->score, ITG_CLI_METRICS);
-    itg_json_put_int(&json, "measured", info->measured);
-    itg_json_put_number(&json, "sum", info->sum);
-    itg_json_put_number(&json, "interaction", 1 - info->sum);
-    json_bisection(&json, info);
-    itg_json_begin(&json, "effects", '[');
-    for (int32_t i = 0; i < itg_explanation_count(w->e); i++)
-        json_effect(&json, itg_explanation_at(w->e, i));
-    itg_json_end(&json, ']');
-    itg_json_put_int(&json, "applied", info->applied);
-    json_score(&json, "changed", &info->changed, ITG_CLI_METRICS);
+    itg_cli_json_explanation(&json, w->e);
     itg_json_put_text(&json, "output", w->args->values[ITG_CLI_OPT_APPLY].text);
     itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
@@ -153,99 +66,33 @@ static int print_json(const work *w)
 
 /* ---- text ---- */
 
-static const char *place_of(const itg_effect_report *r, char *text, size_t size)
+/* Prints the words and frees them. */
+static void print_words(itg_strbuf *words)
 {
-    char more[32] = "";
-    if (r->edges > 1) snprintf(more, sizeof more, " and %d more", (int)r->edges - 1);
-    if (r->value)
-        snprintf(text, size, "%s -> %s%s", r->value, r->node ? r->node : "(output)", more);
-    else
-        snprintf(text, size, "%s", r->node);
-    return text;
-}
-
-static void sqnr_cell(itg_cli_table *table, const itg_score *score)
-{
-    char text[32];
-    itg_cli_table_cell(
-        table, "%s",
-        itg_cli_unit_text(ITG_UNIT_DECIBELS, itg_score_get(score, ITG_METRIC_SQNR), text));
+    if (itg_strbuf_ok(words) && words->text) fputs(words->text, stdout);
+    itg_strbuf_deinit(words);
 }
 
 static int print_effects(const work *w)
 {
-    const itg_explanation_info *info = itg_explanation_about(w->e);
-    int32_t count = itg_explanation_count(w->e), shown = count < SHOWN ? count : SHOWN;
-    char text[400];
+    const int32_t count = itg_explanation_count(w->e);
     itg_cli_table table;
-    itg_cli_table_init(&table, "rllrrr");
-    itg_cli_table_texts(&table, "share %", "effect", "where", "bits", "SQNR without", "samples",
-                        NULL);
-    for (int32_t i = 0; i < shown; i++) {
-        const itg_effect_report *r = itg_explanation_at(w->e, i);
-        if (r->samples == 0) break;
-        itg_cli_table_cell(&table, "%.2f", 100 * r->share);
-        itg_cli_table_cell(&table, "%s", itg_effect_name(r->effect));
-        itg_cli_table_cell(&table, "%s", place_of(r, text, sizeof text));
-        if (r->bits > 0)
-            itg_cli_table_cell(&table, "%d", (int)r->bits);
-        else
-            itg_cli_table_cell(&table, "%s", "");
-        sqnr_cell(&table, &r->without);
-        itg_cli_table_cell(&table, "%lld", (long long)r->samples);
-    }
+    itg_strbuf words = {0};
+    itg_cli_effects_table(&table, w->e, SHOWN, false);
     int status = itg_cli_table_print(&table);
-    if (count > shown) printf("  and %d more\n", (int)(count - shown));
-    if (info->measured < count)
-        printf("\nAll %d effects were measured on the first samples, and the %d largest then on "
-               "all.\n",
-               (int)count, (int)info->measured);
-    printf("\nThe effects sum to %.2f %% of the loss; interaction of several: %.2f %%.\n",
-           100 * info->sum, 100 * (1 - info->sum));
+    if (count > SHOWN) printf("  and %d more\n", (int)(count - SHOWN));
+    puts("");
+    itg_cli_explanation_words(w->e, &words);
+    print_words(&words);
     return status;
-}
-
-static void print_bisection(const itg_explanation_info *info)
-{
-    if (!info->first_bad) return;
-    if (!*info->first_bad) {
-        printf("Half of the loss is there with quantized inputs alone: %.2f %%.\n",
-               100 * info->bad_share);
-        return;
-    }
-    printf("With the nodes up to %s quantized %.2f %% of the loss is there, before it %.2f %% "
-           "(%d probes, %s).\n",
-           info->first_bad, 100 * info->bad_share, 100 * info->good_share, (int)info->probes,
-           info->is_monotone ? "the loss rises with the nodes"
-                             : "but the loss does not rise with every node");
-}
-
-/* Prints the costs that differ, or that none does. */
-static void print_costs(const itg_score *before, const itg_score *after)
-{
-    static const itg_metric costs[] = {ITG_METRIC_WEIGHT_BYTES, ITG_METRIC_PARAMETER_BYTES,
-                                       ITG_METRIC_BOPS, ITG_METRIC_CYCLES,
-                                       ITG_METRIC_PEAK_ACTIVATION_BYTES};
-    bool differs = false;
-    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
-        double change = after->value[costs[i]] - before->value[costs[i]];
-        if (!(change < 0) && !(change > 0)) continue;
-        printf(", %+.0f %s", change, itg_metric_about(costs[i])->words);
-        differs = true;
-    }
-    puts(differs ? "" : ", at no cost");
 }
 
 static void print_gain(const char *change, const itg_score *before, const itg_score *after)
 {
-    char a[32], b[32];
-    printf("%s: SQNR %s to %s", change,
-           itg_cli_unit_text(ITG_UNIT_DECIBELS, itg_score_get(before, ITG_METRIC_SQNR), a),
-           itg_cli_unit_text(ITG_UNIT_DECIBELS, itg_score_get(after, ITG_METRIC_SQNR), b));
-    if (itg_score_knows(before, ITG_METRIC_TOP1))
-        printf(", top-1 %+.2f points",
-               100 * (after->value[ITG_METRIC_TOP1] - before->value[ITG_METRIC_TOP1]));
-    print_costs(before, after);
+    itg_strbuf words = {0};
+    itg_cli_gain_words(&words, change, before, after);
+    itg_strbuf_add(&words, "\n");
+    print_words(&words);
 }
 
 /* Prints the changes that also help together, and their effect. */
@@ -255,7 +102,8 @@ static void print_kept(const work *w)
     char text[400];
     for (int32_t i = 0; i < itg_explanation_count(w->e); i++) {
         const itg_effect_report *r = itg_explanation_at(w->e, i);
-        if (r->is_applied) printf("  %s: %s\n", place_of(r, text, sizeof text), r->change);
+        if (r->is_applied)
+            printf("  %s: %s\n", itg_cli_effect_place(r, text, sizeof text), r->change);
     }
     print_gain("with them", &info->score, &info->changed);
 }
@@ -269,8 +117,8 @@ static void print_changes(const work *w)
     for (int32_t i = 0; i < itg_explanation_count(w->e); i++) {
         const itg_effect_report *r = itg_explanation_at(w->e, i);
         if (r->tried == 0) continue;
-        printf("%s: %.2f %% of the loss, %s; ", place_of(r, text, sizeof text), 100 * r->share,
-               itg_effect_name(r->effect));
+        printf("%s: %.2f %% of the loss, %s; ", itg_cli_effect_place(r, text, sizeof text),
+               100 * r->share, itg_effect_name(r->effect));
         if (!r->change) {
             printf("none of %d changes lessens the loss\n", (int)r->tried);
             continue;
@@ -293,7 +141,6 @@ static int print_text(const work *w)
     itg_cli_print_score(&info->score);
     puts("");
     int status = print_effects(w);
-    print_bisection(info);
     print_changes(w);
     if (!info->complete) fputs("intaglio: interrupted; this is what was known by then\n", stderr);
     return status;

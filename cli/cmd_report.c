@@ -29,16 +29,6 @@ itg_axis itg_report_axis(const char *words, itg_unit unit, double largest, char 
     return itg_axis_empty(title, scale);
 }
 
-void itg_report_figure(itg_page *page, const char *name, const char *value, const char *below)
-{
-    itg_page_markup(page, "<div>");
-    itg_page_element(page, "dt", name);
-    itg_page_markup(page, "<dd>");
-    itg_page_text(page, value);
-    itg_page_element(page, "small", below);
-    itg_page_markup(page, "</dd></div>\n");
-}
-
 void itg_report_block(itg_page *page, const char *id, itg_json_writer *json)
 {
     page->text.failed |= !itg_strbuf_ok(&json->text);
@@ -67,26 +57,46 @@ static int print_done(const itg_cli_args *args, const char *path, size_t bytes)
 /* Refuses options that do not apply: runs take no data, networks no database. */
 static int check_options(const itg_cli_args *args, bool is_run)
 {
-    static const itg_cli_option of_runs[] = {ITG_CLI_OPT_RUNS_DB, ITG_CLI_OPT_PARETO},
-                                of_networks[] = {ITG_CLI_OPT_DATA, ITG_CLI_OPT_LIMIT};
-    for (int i = 0; i < 2; i++) {
-        itg_cli_option wrong = is_run ? of_networks[i] : of_runs[i];
-        if (args->given[wrong])
+    static const struct {
+        itg_cli_option option;
+        bool of_runs;
+    } options[] = {{ITG_CLI_OPT_RUNS_DB, true},  {ITG_CLI_OPT_PARETO, true},
+                   {ITG_CLI_OPT_PEERS, true},    {ITG_CLI_OPT_DATA, false},
+                   {ITG_CLI_OPT_LIMIT, false},   {ITG_CLI_OPT_LABELS, false},
+                   {ITG_CLI_OPT_EXPLAIN, false}, {ITG_CLI_OPT_QUIET, false}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (args->given[options[i].option] && options[i].of_runs != is_run)
             return itg_cli_fail_usage(args->command, "a report of a %s does not take --%s",
-                                      is_run ? "run" : "network", itg_cli_option_spec(wrong)->name);
-    }
+                                      is_run ? "run" : "network",
+                                      itg_cli_option_spec(options[i].option)->name);
     if (args->given[ITG_CLI_OPT_DATA] && args->argument_count < 2)
         return itg_cli_fail_usage(args->command, "--data takes MODEL and STRATEGY");
+    if (args->given[ITG_CLI_OPT_EXPLAIN] && !args->given[ITG_CLI_OPT_DATA])
+        return itg_cli_fail_usage(args->command, "--explain takes --data");
+    if (args->given[ITG_CLI_OPT_LABELS] && !args->given[ITG_CLI_OPT_EXPLAIN])
+        return itg_cli_fail_usage(args->command, "--labels takes --explain");
     if (args->values[ITG_CLI_OPT_PARETO].costs.count >= ITG_MOST_OBJECTIVES)
         return itg_cli_fail_usage(args->command, "--pareto takes at most %d costs",
                                   ITG_MOST_OBJECTIVES - 1);
     return ITG_CLI_OK;
 }
 
+/* The form that is asked for, or that the file's name ends with. */
+static itg_page_form form_of(const itg_cli_args *args)
+{
+    const char *path = args->values[ITG_CLI_OPT_OUT_REPORT].text, *end = strrchr(path, '.');
+    int form = args->values[ITG_CLI_OPT_FORMAT].choice;
+    if (args->given[ITG_CLI_OPT_FORMAT]) return (itg_page_form)form;
+    for (form = 0; end && form < ITG_PAGE_FORMS; form++)
+        if (strcmp(end + 1, itg_page_form_name((itg_page_form)form)) == 0)
+            return (itg_page_form)form;
+    return ITG_PAGE_HTML;
+}
+
 static int write_page(const itg_cli_args *args, int64_t run)
 {
     const char *path = args->values[ITG_CLI_OPT_OUT_REPORT].text;
-    itg_page page = {0};
+    itg_page page = {.form = form_of(args), .part = args->values[ITG_CLI_OPT_REPORT_PART].text};
     itg_error err = {0};
     size_t bytes = 0;
     itg_status status =
@@ -109,22 +119,26 @@ static int run(const itg_cli_args *args)
 const itg_cli_command itg_cli_report = {
     .name = "report",
     .summary = "Writes what is known of a search, a strategy or a program as one HTML file",
-    .usage = "RUN -o report.html [--db runs.db] [--pareto COST[,COST]]\n"
-             "MODEL STRATEGY -o report.html [--data X] [--limit N]\n"
-             "PROGRAM -o report.html",
+    .usage = "RUN -o report.html [--db runs.db] [--pareto COST[,COST]] [--peers F.csv] [...]\n"
+             "MODEL STRATEGY -o report.html [--data X] [--limit N] [--explain [--labels Y]] [...]\n"
+             "PROGRAM -o report.html [--part NAME] [--format html|md|csv|svg]",
     .details =
         "Of a run of the database: its results, the course of the search, the front of its trials "
-        "with intervals,\nand what its best chose. Of a strategy or a program: the network drawn "
-        "with bits and bytes, costs by\nlayer, all edges; with --data also SQNR and ranges of each "
-        "edge, as 'inspect' has them. Each plot has a\ntable beside it. The file needs no other "
-        "file and no network, and runs no script; its figures are in it\nas JSON, too "
+        "with intervals,\nwhat its best chose, and what 'intaglio sensitivity' has in the same "
+        "database on its model and hardware.\nOf a strategy or a program: the network drawn with "
+        "bits and bytes, costs by layer, RAM over time, all\nedges; with --data also SQNR, ranges "
+        "and histograms of each edge, with --explain where the loss comes from.\nEach plot has a "
+        "table beside it. The file needs no other file and no network, and runs no script; its\n"
+        "figures are in it as JSON, too. --part and --format take one part out of it "
         "(docs/report.md).",
     .min_arguments = 1,
     .max_arguments = 2,
     .arguments = {"RUN, PROGRAM or MODEL", "STRATEGY"},
     .required = {ITG_CLI_OPT_OUT_REPORT},
     .required_count = 1,
-    .options = {ITG_CLI_OPT_OUT_REPORT, ITG_CLI_OPT_RUNS_DB, ITG_CLI_OPT_PARETO, ITG_CLI_OPT_DATA,
-                ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS},
+    .options = {ITG_CLI_OPT_OUT_REPORT, ITG_CLI_OPT_FORMAT, ITG_CLI_OPT_REPORT_PART,
+                ITG_CLI_OPT_RUNS_DB, ITG_CLI_OPT_PARETO, ITG_CLI_OPT_PEERS, ITG_CLI_OPT_DATA,
+                ITG_CLI_OPT_LIMIT, ITG_CLI_OPT_EXPLAIN, ITG_CLI_OPT_LABELS, ITG_CLI_PREPROCESS,
+                ITG_CLI_OPT_QUIET},
     .run = run,
 };

@@ -5,102 +5,29 @@
 #include "cli/commands.h"
 #include "cli/goal.h"
 #include "cli/metric.h"
-#include "cli/table.h"
+#include "cli/sensitivities.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One trial: the group that differs from the widest point, and how. */
-typedef struct row {
-    const itg_trial *trial;
-    itg_run_choices *choices;
-    const itg_run_choice *width, *method; /* of that group; NULL: there is nothing to choose */
-} row;
-
 typedef struct survey {
     itg_cli_search_work search;
-    const itg_trial *widest; /* NULL: interrupted before it */
-    row *rows;
-    int64_t count;
+    const itg_trial **trials;
+    itg_cli_sensitivities found;
 } survey;
 
-static const itg_metric costs[] = {ITG_METRIC_WEIGHT_BYTES, ITG_METRIC_BOPS, ITG_METRIC_CYCLES};
-enum { COSTS = sizeof costs / sizeof *costs };
-
-/* ---- rows ---- */
-
-static bool is_width(const itg_run_choice *choice)
-{
-    return strcmp(choice->kind, "bits") == 0;
-}
-
-/* Returns the dimension in which a trial differs from the widest point. */
-static int32_t first_difference(const itg_trial *a, const itg_trial *b)
-{
-    int32_t d = 0;
-    while (d + 1 < a->dim_count && a->point[d] == b->point[d])
-        d++;
-    return d;
-}
-
-/* Finds the choices of the row's group. Its first edge identifies it; no other group has it. */
-static void find_choices(row *r, const itg_trial *widest)
-{
-    const char *edge = itg_run_choices_at(r->choices, first_difference(r->trial, widest))->edges[0];
-    for (int32_t i = 0; i < itg_run_choices_count(r->choices); i++) {
-        const itg_run_choice *choice = itg_run_choices_at(r->choices, i);
-        if (strcmp(choice->edges[0], edge) == 0)
-            *(is_width(choice) ? &r->width : &r->method) = choice;
-    }
-}
-
-static const itg_run_choice *group_of(const row *r)
-{
-    return r->width ? r->width : r->method;
-}
-
-static double distortion_of(const itg_trial *trial)
-{
-    return trial->feasible ? itg_score_get(&trial->score, ITG_METRIC_DISTORTION) : INFINITY;
-}
-
-/* Order of rows: by distortion, largest first; in trial order if not known. Rows that cannot be
- * executed come last. */
-static int by_loss(const void *first, const void *second)
-{
-    const itg_trial *a = ((const row *)first)->trial, *b = ((const row *)second)->trial;
-    double x = distortion_of(a), y = distortion_of(b);
-    if (a->feasible != b->feasible) return a->feasible ? -1 : 1;
-    if (x > y || y > x) return x > y ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
-}
-
-static itg_status make_rows(survey *s, itg_error *err)
+static itg_status read_trials(survey *s, itg_error *err)
 {
     const itg_search_result *r = s->search.result;
     const itg_run_record record = {.info.space_json = s->search.space_json, .log = "the search"};
-    int64_t trials = itg_search_trial_count(r);
-    s->widest = itg_search_trial_at(r, 0);
-    s->rows = calloc((size_t)trials + 1, sizeof *s->rows);
-    if (!s->rows) return itg_fail(err, ITG_NO_MEMORY, "no memory for %lld rows", (long long)trials);
-    for (int64_t i = 1; i < trials; i++) {
-        row *next = &s->rows[s->count];
-        next->trial = itg_search_trial_at(r, i);
-        itg_status status = itg_run_choices_read(&record, next->trial, &next->choices, err);
-        if (status != ITG_OK) return status;
-        find_choices(next, s->widest);
-        s->count++;
-    }
-    qsort(s->rows, (size_t)s->count, sizeof *s->rows, by_loss);
-    return ITG_OK;
-}
-
-static void close_survey(survey *s)
-{
-    for (int64_t i = 0; i < s->count; i++)
-        itg_run_choices_destroy(s->rows[i].choices);
-    free(s->rows);
+    const int64_t count = itg_search_trial_count(r);
+    s->trials = calloc((size_t)count + 1, sizeof *s->trials);
+    if (!s->trials) return itg_fail(err, ITG_NO_MEMORY, "no memory for the trials");
+    for (int64_t i = 0; i < count; i++)
+        s->trials[i] = itg_search_trial_at(r, i);
+    return itg_cli_sensitivities_read(&s->found, &record, &s->search.options.goal, s->trials, count,
+                                      err);
 }
 
 static bool is_complete(const survey *s)
@@ -108,47 +35,16 @@ static bool is_complete(const survey *s)
     return strcmp(itg_search_stop_reason(s->search.result), "exhausted") == 0;
 }
 
-/* ---- figures ---- */
-
-static double quality_of(const survey *s, const itg_trial *trial)
-{
-    return itg_score_get(&trial->score, itg_cli_counted(&s->search.options.goal, &trial->score));
-}
-
-/* Returns by how many dB the noise in the outputs exceeds that of the widest point; at least 0;
- * NaN: not known. */
-static double lost_db(const survey *s, const itg_trial *trial)
-{
-    double most = ITG_MOST_SQNR_DB;
-    double before = itg_score_get(&s->widest->score, ITG_METRIC_SQNR);
-    double after = itg_score_get(&trial->score, ITG_METRIC_SQNR);
-    if (!s->widest->feasible || !trial->feasible || isnan(before) || isnan(after))
-        return (double)NAN;
-    return fmax(0, fmin(before, most) - fmax(fmin(after, most), -most));
-}
-
-/* Returns the loss of the longest bar, at least 1 dB. */
-static double most_lost_db(const survey *s)
-{
-    double most = 1;
-    for (int64_t i = 0; i < s->count; i++)
-        most = fmax(most, lost_db(s, s->rows[i].trial)); /* a NaN is left out */
-    return most;
-}
-
 /* ---- JSON ---- */
 
 static void json_trial(itg_json_writer *json, const survey *s, const itg_trial *trial)
 {
-    double change = s->widest->feasible && trial->feasible
-                        ? quality_of(s, trial) - quality_of(s, s->widest)
-                        : (double)NAN;
     itg_json_put_int(json, "trial", trial->index);
     itg_json_put_bool(json, "feasible", trial->feasible);
     itg_json_put_text(json, "error", trial->error);
-    itg_json_put_number(json, "quality", trial->feasible ? quality_of(s, trial) : (double)NAN);
-    itg_json_put_number(json, "quality_change", change);
-    itg_json_put_number(json, "lost_db", lost_db(s, trial));
+    itg_json_put_number(json, "quality", itg_cli_sensitivity_quality(&s->found, trial));
+    itg_json_put_number(json, "quality_change", itg_cli_sensitivity_change(&s->found, trial));
+    itg_json_put_number(json, "lost_db", itg_cli_lost_db(&s->found, trial));
     itg_cli_json_metrics(json, "", &trial->score, ITG_CLI_METRICS);
     if (trial->feasible)
         itg_json_put_hash(json, "digest", trial->score.digest);
@@ -156,9 +52,9 @@ static void json_trial(itg_json_writer *json, const survey *s, const itg_trial *
         itg_json_put_null(json, "digest");
 }
 
-static void json_row(itg_json_writer *json, const survey *s, const row *r)
+static void json_row(itg_json_writer *json, const survey *s, const itg_cli_loss *r)
 {
-    const itg_run_choice *group = group_of(r);
+    const itg_run_choice *group = itg_cli_loss_group(r);
     itg_json_begin(json, NULL, '{');
     itg_json_begin(json, "edges", '[');
     for (int32_t i = 0; i < group->edge_count; i++)
@@ -192,11 +88,11 @@ static void make_json(itg_json_writer *json, const survey *s)
     itg_cli_json_metrics(json, "", floats, ITG_CLI_QUALITIES);
     itg_json_end(json, '}');
     itg_json_begin(json, "widest", '{');
-    json_trial(json, s, s->widest);
+    json_trial(json, s, s->found.widest);
     itg_json_end(json, '}');
     itg_json_begin_as(json, "choices", '[', ITG_JSON_LINES);
-    for (int64_t i = 0; i < s->count; i++)
-        json_row(json, s, &s->rows[i]);
+    for (int64_t i = 0; i < s->found.count; i++)
+        json_row(json, s, &s->found.rows[i]);
     itg_json_end(json, ']');
     itg_json_end(json, '}');
 }
@@ -224,78 +120,13 @@ static itg_status write_json(const survey *s, itg_error *err)
 
 /* ---- text ---- */
 
-enum { BAR = 20 };
-
-static void bar_cell(itg_cli_table *table, double lost, double most)
-{
-    static const char marks[] = "####################";
-    int length = lost > 0 && most > 0 ? (int)(BAR * lost / most + 0.5) : 0;
-    itg_cli_table_cell(table, "%.*s", length, marks);
-}
-
-static void score_cells(itg_cli_table *table, const survey *s, const itg_trial *trial, double most)
-{
-    const itg_goal *goal = &s->search.options.goal;
-    char text[64];
-    itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, &trial->score, text, sizeof text));
-    if (trial == s->widest)
-        itg_cli_table_cell(table, "%s", "");
-    else
-        itg_cli_change_cell(table, itg_goal_about(goal, itg_goal_quality_metric(goal)).unit,
-                            s->widest->feasible ? quality_of(s, s->widest) : (double)NAN,
-                            trial->feasible ? quality_of(s, trial) : (double)NAN);
-    itg_cli_table_cell(
-        table, "%s",
-        itg_cli_unit_text(ITG_UNIT_DECIBELS, itg_score_get(&trial->score, ITG_METRIC_SQNR), text));
-    itg_cli_metric_cells(table, costs, COSTS, &trial->score);
-    bar_cell(table, trial == s->widest ? 0 : lost_db(s, trial), most);
-}
-
-static bool has_methods(const survey *s)
-{
-    const itg_search_options *o = &s->search.options;
-    return o->weight_methods.count > 1 || o->activation_methods.count > 1;
-}
-
-static void row_cells(itg_cli_table *table, const survey *s, const row *r, double most)
-{
-    const itg_run_choice *group = group_of(r);
-    if (group->edge_count > 1)
-        itg_cli_table_cell(table, "%s, and %d more", group->edges[0], (int)group->edge_count - 1);
-    else
-        itg_cli_table_cell(table, "%s", group->edges[0]);
-    itg_cli_table_cell(table, "%s", r->width ? r->width->value : "");
-    if (has_methods(s)) itg_cli_table_cell(table, "%s", r->method ? r->method->value : "");
-    score_cells(table, s, r->trial, most);
-}
-
-static int print_table(const survey *s)
-{
-    const itg_score *floats = itg_search_float(s->search.result, false);
-    double most = most_lost_db(s);
-    itg_cli_table table;
-    bool methods = has_methods(s);
-    itg_cli_table_init(&table, methods ? "lrlrrrrrrl" : "lrrrrrrrl");
-    itg_cli_table_texts(&table, "edges", "bits", methods ? "threshold" : NULL, NULL);
-    itg_cli_table_texts(
-        &table,
-        itg_cli_quality_name(&s->search.options.goal, itg_score_knows(floats, ITG_METRIC_TOP1)),
-        "change", "SQNR", NULL);
-    itg_cli_metric_titles(&table, costs, COSTS);
-    itg_cli_table_cell(&table, "SQNR lost");
-    itg_cli_table_texts(&table, "all at the widest", "", methods ? "" : NULL, NULL);
-    score_cells(&table, s, s->widest, most);
-    for (int64_t i = 0; i < s->count; i++)
-        row_cells(&table, s, &s->rows[i], most);
-    return itg_cli_table_print(&table);
-}
-
 static int print_text(const survey *s)
 {
     const itg_cli_search_work *w = &s->search;
     const itg_score *floats = itg_search_float(w->result, false);
     long long trials = (long long)itg_search_trial_count(w->result);
     long long reused = (long long)w->replay_count;
+    itg_cli_table table;
     char text[64];
     printf("%s on %s: each choice alone, all others at the widest; %lld search sample%s\n",
            itg_model_name(w->model), itg_hardware_name(w->hw), (long long)floats->samples,
@@ -303,12 +134,13 @@ static int print_text(const survey *s)
     printf("%lld trial%s evaluated, %lld from the log; float has %s\n\n", trials - reused,
            itg_plural(trials - reused), reused,
            itg_cli_quality_text(&w->options.goal, floats, text, sizeof text));
-    int status = print_table(s);
-    if (!s->widest->feasible)
+    itg_cli_sensitivities_table(&table, &s->found, true);
+    int status = itg_cli_table_print(&table);
+    if (!s->found.widest->feasible)
         printf(
             "\nThe hardware cannot run all at the widest: %s\nOne narrow width alone mostly does "
             "not change that; narrower --activation-bits or --weight-bits do.\n",
-            s->widest->error);
+            s->found.widest->error);
     if (w->args->given[ITG_CLI_OPT_DB])
         printf("\n%s: run %lld\n", w->args->values[ITG_CLI_OPT_DB].text,
                (long long)itg_cli_search_run(w));
@@ -320,7 +152,7 @@ static int print_text(const survey *s)
 static int report(survey *s)
 {
     itg_error err = {0};
-    if (make_rows(s, &err) != ITG_OK || write_json(s, &err) != ITG_OK)
+    if (read_trials(s, &err) != ITG_OK || write_json(s, &err) != ITG_OK)
         return itg_cli_fail_error(&err);
     int status = s->search.args->given[ITG_CLI_OPT_JSON] ? print_json(s) : print_text(s);
     if (!is_complete(s)) fputs("intaglio: interrupted; this is what was known by then\n", stderr);
@@ -335,13 +167,14 @@ static int check_options(const itg_cli_args *args)
 
 static int run(const itg_cli_args *args)
 {
-    survey s = {.rows = NULL};
+    survey s = {.trials = NULL};
     itg_error err = {0};
     int usage = check_options(args);
     if (usage != ITG_CLI_OK) return usage;
     itg_status status = itg_cli_search_survey(args, &s.search, &err);
     int result = status == ITG_OK ? report(&s) : itg_cli_fail_error(&err);
-    close_survey(&s);
+    itg_cli_sensitivities_close(&s.found);
+    free(s.trials);
     if (s.search.log_failure.code != ITG_OK) result = itg_cli_fail_error(&s.search.log_failure);
     status = itg_cli_search_close(&s.search, &err);
     return status != ITG_OK && result == ITG_CLI_OK ? itg_cli_fail_error(&err) : result;

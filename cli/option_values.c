@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "cli/common.h"
 #include "cli/options.h"
+#include "report/page.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,12 +74,18 @@ static const char *part_name(void *context, int index)
     return index < ITG_SPLIT_PARTS ? parts[index] : NULL;
 }
 
+static const char *form_name(void *context, int index)
+{
+    (void)context;
+    return index < ITG_PAGE_FORMS ? itg_page_form_name((itg_page_form)index) : NULL;
+}
+
 static const char *(*const names[ITG_CLI_KIND_COUNT])(void *context, int index) = {
     [ITG_CLI_THRESHOLD] = threshold_name, [ITG_CLI_METHODS] = threshold_name,
     [ITG_CLI_COST] = cost_name,           [ITG_CLI_BASELINE] = baseline_name,
     [ITG_CLI_SEARCHER] = searcher_name,   [ITG_CLI_KERNELS] = kernels_name,
     [ITG_CLI_RECOVER] = recover_name,     [ITG_CLI_LAYOUT] = layout_name,
-    [ITG_CLI_PART] = part_name,
+    [ITG_CLI_PART] = part_name,           [ITG_CLI_FORM] = form_name,
 };
 
 const char *itg_cli_kind_name(itg_cli_kind kind, int index)
@@ -387,6 +394,7 @@ static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
     [ITG_CLI_SEARCHER] = parse_searcher, [ITG_CLI_KERNELS] = parse_kernels,
     [ITG_CLI_RECOVER] = parse_choice,    [ITG_CLI_LAYOUT] = parse_choice,
     [ITG_CLI_PART] = parse_choice,       [ITG_CLI_MODEL_TEXT] = parse_model_text,
+    [ITG_CLI_FORM] = parse_choice,
 };
 
 int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,

@@ -37,6 +37,7 @@ typedef enum itg_cli_kind {
     ITG_CLI_RECOVER,    /* how codes of weights are chosen */
     ITG_CLI_LAYOUT,     /* the name of a layout of samples */
     ITG_CLI_PART,       /* the name of a part of a search's data */
+    ITG_CLI_FORM,       /* the name of a form of reports */
     ITG_CLI_KIND_COUNT
 } itg_cli_kind;
 

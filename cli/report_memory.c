@@ -58,7 +58,7 @@ void itg_report_memory(itg_page *page, const itg_memory_plan *plan)
         "result "
         "may lie over an operand that its step reads for the last time.",
         itg_cli_count_text((long long)itg_memory_plan_bytes(plan), number));
-    itg_page_section(page, "RAM over time", words);
+    itg_page_section(page, "memory", "RAM over time", words);
     if (itg_memory_plan_count(plan) <= MOST_PLACES) put_places(page, plan);
     itg_page_details(page, "All values");
     put_table(page, plan);

@@ -1,4 +1,5 @@
 /* Writes the page of a strategy or a program: a drawing, the costs of layers, and the edges. */
+#include "cli/explanation.h"
 #include "cli/inspect.h"
 #include "cli/report.h"
 #include "report/graph.h"
@@ -16,6 +17,7 @@ typedef struct network {
     itg_cli_inspected inspected;
     itg_summary *summary;
     const itg_summary_info *info;
+    itg_explanation *explanation;    /* NULL: not asked for */
     itg_memory_plan *memory;         /* NULL: it cannot be an integer program */
     const itg_edge_report **reports; /* by edge; NULL: not inspected */
     const itg_edge_report *worst;    /* of the quantized edges between nodes; NULL: none */
@@ -61,6 +63,25 @@ static itg_status read_memory(network *n, itg_error *err)
     return status == ITG_UNSUPPORTED || status == ITG_INFEASIBLE ? ITG_OK : status;
 }
 
+/* Explains the loss on the given samples, or on the first of them. */
+static itg_status explain(network *n, itg_error *err)
+{
+    const itg_cli_args *args = n->args;
+    const itg_cli_value *values = args->values;
+    itg_cli_data data = {0};
+    itg_status status =
+        itg_cli_data_open_files(itg_cli_model_input(n->inspected.model),
+                                values[ITG_CLI_OPT_DATA].text, values[ITG_CLI_OPT_LABELS].text,
+                                args->given[ITG_CLI_OPT_LIMIT] ? values[ITG_CLI_OPT_LIMIT].integer
+                                                               : (int64_t)ITG_CLI_EXPLAINED_SAMPLES,
+                                &data, err);
+    if (status == ITG_OK)
+        status = itg_cli_explain_strategy(args, n->inspected.model, n->inspected.file, &data, NULL,
+                                          &n->explanation, err);
+    itg_cli_data_close(&data);
+    return status;
+}
+
 static itg_status read_all(network *n, itg_error *err)
 {
     const bool with_model = n->args->argument_count == 2;
@@ -75,6 +96,7 @@ static itg_status read_all(network *n, itg_error *err)
                         "%.300s: a strategy takes its model: intaglio report MODEL STRATEGY",
                         n->path);
     status = read_memory(n, err);
+    if (status == ITG_OK && n->args->given[ITG_CLI_OPT_EXPLAIN]) status = explain(n, err);
     return status == ITG_OK ? read_reports(n, err) : status;
 }
 
@@ -82,6 +104,7 @@ static void close_all(network *n)
 {
     free((void *)n->reports);
     itg_memory_plan_destroy(n->memory);
+    itg_explanation_destroy(n->explanation);
     itg_summary_destroy(n->summary);
     itg_cli_inspect_close(&n->inspected);
 }
@@ -276,13 +299,13 @@ static bool draw(const network *n)
 
 static void put_drawing(const network *n)
 {
-    itg_page_section(n->page, "The network",
+    itg_page_section(n->page, "network", "The network",
                      n->inspected.inspection
                          ? "Bits and SQNR of what flows, bits and bytes of weights. The edge that "
                            "loses most is marked. Fused nodes are part of the one before them."
                          : "Bits of what flows, bits and bytes of weights. Fused nodes are part of "
                            "the one before them.");
-    if (!draw(n)) itg_page_element(n->page, "p", "It is too large to be drawn.");
+    if (!draw(n)) itg_page_paragraph(n->page, "It is too large to be drawn.");
     itg_page_section_end(n->page);
 }
 
@@ -339,7 +362,7 @@ static void layer_row(itg_cli_table *table, int32_t index, const itg_summary_lay
 static void put_layers(const network *n)
 {
     itg_cli_table table;
-    itg_page_section(n->page, "Costs by layer", "By the description of the hardware.");
+    itg_page_section(n->page, "costs", "Costs by layer", "By the description of the hardware.");
     put_cost_plot(n, "weight bytes", ITG_UNIT_BYTES, bytes_of);
     put_cost_plot(n, "cycles", ITG_UNIT_COUNT, cycles_of);
     itg_page_details(n->page, "All layers");
@@ -376,7 +399,7 @@ static void put_edges(const network *n)
     snprintf(words, sizeof words, "%d of %s edge%s are quantized.", (int)quantized,
              itg_cli_count_text((long long)n->info->edge_count, count),
              itg_plural(n->info->edge_count));
-    itg_page_section(n->page, "Edges", words);
+    itg_page_section(n->page, "edges", "Edges", words);
     itg_page_details(n->page, "All edges");
     itg_report_table(n->page, &table, "Edges", true);
     itg_page_details_end(n->page);
@@ -393,7 +416,7 @@ static void put_inspection(const network *n)
              "Simulated on %s sample%s, and compared with the float network; what loses most "
              "stands first.",
              itg_cli_count_text((long long)samples, count), itg_plural(samples));
-    itg_page_section(n->page, "Where it departs from float", words);
+    itg_page_section(n->page, "departure", "Where it departs from float", words);
     itg_page_details(n->page, "All edges");
     itg_cli_inspection_table(&table, n->inspected.inspection);
     itg_report_table(n->page, &table, "Edges compared with the float network", true);
@@ -405,7 +428,7 @@ static void put_inspection(const network *n)
 
 static void put_totals(const network *n)
 {
-    itg_page_markup(n->page, "<dl class=\"figures\">\n");
+    itg_page_figures(n->page);
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
         const itg_metric_info *about = itg_metric_about((itg_metric)m);
         const double value = itg_score_get(&n->info->score, (itg_metric)m);
@@ -413,10 +436,10 @@ static void put_totals(const network *n)
         if (isnan(value) || m == ITG_METRIC_ACCURACY || m == ITG_METRIC_DISTORTION ||
             m >= ITG_METRIC_USER1)
             continue;
-        itg_report_figure(n->page, about->words, itg_cli_unit_text(about->unit, value, text),
-                          itg_metric_is_cost((itg_metric)m) ? "" : "as it was recorded");
+        itg_page_figure(n->page, about->words, itg_cli_unit_text(about->unit, value, text),
+                        itg_metric_is_cost((itg_metric)m) ? "" : "as it was recorded");
     }
-    itg_page_markup(n->page, "</dl>\n");
+    itg_page_figures_end(n->page);
 }
 
 static void json_edge(itg_json_writer *json, const itg_summary_edge *e)
@@ -454,8 +477,15 @@ static void put_data(const network *n)
         json_edge(&json, edge(n, i));
     itg_json_end(&json, ']');
     if (n->memory) itg_report_memory_json(&json, n->memory);
-    if (n->inspected.inspection)
+    if (n->explanation) {
+        itg_json_begin(&json, "explanation", '{');
+        itg_cli_json_explanation(&json, n->explanation);
+        itg_json_end(&json, '}');
+    }
+    if (n->inspected.inspection) {
+        itg_report_histograms_json(&json, n->inspected.inspection);
         itg_cli_json_inspection(&json, "inspection", n->inspected.inspection);
+    }
     itg_json_end(&json, '}');
     itg_report_block(n->page, "network", &json);
 }
@@ -473,7 +503,7 @@ static void put_inputs(const network *n)
     if (n->args->given[ITG_CLI_OPT_DATA])
         itg_cli_table_texts(&table, "data", n->args->values[ITG_CLI_OPT_DATA].text, NULL);
     itg_cli_table_texts(&table, "engine of this report", itg_engine_version(), NULL);
-    itg_page_section(n->page, "What it is made of", NULL);
+    itg_page_section(n->page, "files", "What it is made of", NULL);
     itg_report_table(n->page, &table, "Files", false);
     itg_page_section_end(n->page);
 }
@@ -488,7 +518,9 @@ static void put_page(const network *n)
     put_drawing(n);
     put_layers(n);
     if (n->memory) itg_report_memory(n->page, n->memory);
+    if (n->explanation) itg_report_explanation(n->page, n->explanation);
     put_inspection(n);
+    if (n->inspected.inspection) itg_report_histograms(n->page, n->inspected.inspection);
     put_edges(n);
     put_inputs(n);
     put_data(n);

@@ -12,6 +12,7 @@ typedef struct subject {
     itg_page *page;
     itg_cli_shown shown;
     itg_cli_front front;
+    itg_peers peers;
     bool *drawn; /* of the trials */
     int64_t drawn_count;
     const char *quality; /* what it is called */
@@ -39,6 +40,25 @@ static itg_status choose_drawn(subject *s, itg_error *err)
     return ITG_OK;
 }
 
+/* Points of others, in the quality and the first cost of the front. */
+static itg_status read_peers(subject *s, itg_error *err)
+{
+    const itg_cli_args *args = s->shown.args;
+    const itg_goal *goal = &s->shown.run.options.goal;
+    if (!args->given[ITG_CLI_OPT_PEERS]) return ITG_OK;
+    if (!s->shown.run.has_goal)
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "run %lld: its goal is not known, so --peers has "
+                        "nothing to stand beside",
+                        (long long)s->shown.run.record->run);
+    const itg_metric quality = s->shown.labelled && itg_goal_counts_classes(goal)
+                                   ? ITG_METRIC_TOP1
+                                   : itg_goal_quality_metric(goal);
+    const itg_metric_info about = itg_goal_about(goal, quality);
+    return itg_peers_read(args->values[ITG_CLI_OPT_PEERS].text,
+                          itg_metric_about(s->front.goal.objectives[0]), &about, &s->peers, err);
+}
+
 static itg_status read_all(subject *s, itg_run_log *log, int64_t run, itg_error *err)
 {
     itg_status status = itg_cli_shown_read(&s->shown, log, run, err);
@@ -49,22 +69,14 @@ static itg_status read_all(subject *s, itg_run_log *log, int64_t run, itg_error 
                                .count = s->shown.count};
     s->quality = itg_cli_quality_name(&s->shown.run.options.goal, s->shown.labelled);
     if (s->shown.run.has_goal) status = itg_cli_front_find(&s->front, err);
+    if (status == ITG_OK) status = read_peers(s, err);
     return status == ITG_OK ? choose_drawn(s, err) : status;
-}
-
-static itg_status read_log(subject *s, const char *path, int64_t run, itg_error *err)
-{
-    itg_run_log *log = NULL;
-    itg_status status = itg_run_log_open_reader(path, &log, err);
-    if (status != ITG_OK) return status;
-    status = read_all(s, log, run, err);
-    itg_status closed = itg_run_log_close(log, status == ITG_OK ? err : NULL);
-    return status == ITG_OK ? closed : status;
 }
 
 static void close_all(subject *s)
 {
     free(s->drawn);
+    itg_peers_free(&s->peers);
     itg_cli_front_close(&s->front);
     itg_cli_shown_close(&s->shown);
 }
@@ -231,22 +243,27 @@ static void put_course(const subject *s)
 {
     const itg_run_record *r = s->shown.run.record;
     char words[256], count[32], feasible[32], kinds[96];
-    itg_cli_table table;
     snprintf(words, sizeof words,
              "%s trial%s%s; %s of them could be realized; %.1f s of evaluation. Quality is that on "
              "the search samples.",
              itg_cli_count_text((long long)s->shown.count, count), itg_plural(s->shown.count),
              itg_cli_trial_kinds(r->duplicates, r->raced, kinds, sizeof kinds),
              itg_cli_count_text((long long)s->shown.feasible, feasible), s->shown.seconds);
-    itg_page_section(s->page, "Course of the search", words);
+    itg_page_section(s->page, "course", "Course of the search", words);
     if (s->shown.run.has_goal && s->shown.feasible > 0) put_course_plot(s);
-    if (s->shown.step_count > 0) {
-        itg_page_details(s->page, "Each trial that was the best so far");
-        itg_cli_shown_steps(&table, &s->shown);
-        itg_report_table(s->page, &table, "Trials that were the best so far", true);
-        itg_page_details_end(s->page);
-    }
     if (s->shown.count > 0) put_trials(s);
+    itg_page_section_end(s->page);
+}
+
+static void put_steps(const subject *s)
+{
+    itg_cli_table table;
+    if (s->shown.step_count == 0) return;
+    itg_page_section(s->page, "steps", "Trials that were the best so far", NULL);
+    itg_page_details(s->page, "Each of them");
+    itg_cli_shown_steps(&table, &s->shown);
+    itg_report_table(s->page, &table, "Trials that were the best so far", true);
+    itg_page_details_end(s->page);
     itg_page_section_end(s->page);
 }
 
@@ -270,8 +287,31 @@ static void front_axes(const subject *s, itg_axis *x, itg_axis *y)
         if (quality_of(s, score) >= least && itg_cli_top1_interval(score, &lo, &hi))
             itg_axis_hold(y, hi);
     }
+    for (int64_t i = 0; i < s->peers.count; i++) {
+        itg_axis_hold(x, s->peers.list[i].cost);
+        itg_axis_hold(y, s->peers.list[i].quality);
+    }
     itg_axis_round_up(x);
     itg_axis_round_up(y);
+}
+
+static const char *peer_words(const subject *s, const itg_peer *peer, char out[WORDS])
+{
+    const itg_metric_info *cost = itg_metric_about(s->cost);
+    const itg_unit unit = itg_goal_about(goal_of(s), itg_goal_quality_metric(goal_of(s))).unit;
+    char number[32], text[32];
+    snprintf(out, WORDS, "%.80s: %s %s, %s %s", peer->name,
+             itg_cli_unit_text(cost->unit, peer->cost, number), cost->words, s->quality,
+             itg_cli_unit_text(unit, peer->quality, text));
+    return out;
+}
+
+static void draw_peers(const subject *s, itg_plot *plot)
+{
+    char words[WORDS];
+    for (int64_t i = 0; i < s->peers.count; i++)
+        itg_plot_mark(plot, ITG_MARK_SQUARE, s->peers.list[i].cost, s->peers.list[i].quality,
+                      peer_words(s, &s->peers.list[i], words));
 }
 
 static void draw_levels(const subject *s, itg_plot *plot)
@@ -312,6 +352,7 @@ static int64_t draw_front(const subject *s, itg_plot *plot)
         draw_point(s, plot, ITG_MARK_DOT, &s->front.trials[s->front.places[i]], &more);
     if (best >= 0 && best < s->shown.count)
         draw_point(s, plot, ITG_MARK_DIAMOND, &s->shown.trials[best], &more);
+    draw_peers(s, plot);
     return outside;
 }
 
@@ -319,7 +360,8 @@ static void put_front_plot(const subject *s)
 {
     static const itg_legend legend[] = {{ITG_MARK_FAINT, "trial"},
                                         {ITG_MARK_DOT, "on the front, with its 95 % interval"},
-                                        {ITG_MARK_DIAMOND, "the best"}};
+                                        {ITG_MARK_DIAMOND, "the best"},
+                                        {ITG_MARK_SQUARE, "others, by their own samples"}};
     char x_title[96], y_title[96], words[WORDS + 64];
     itg_plot plot;
     itg_axis x = cost_axis(s, x_title), y = quality_axis(s, y_title);
@@ -328,11 +370,32 @@ static void put_front_plot(const subject *s)
     itg_plot_begin(&plot, s->page, words, x, y);
     const int64_t outside = draw_front(s, &plot);
     itg_plot_end(&plot);
-    itg_plot_legend(s->page, legend, sizeof legend / sizeof *legend);
+    itg_plot_legend(s->page, legend, s->peers.count > 0 ? 4 : 3);
     if (outside == 0) return;
     snprintf(words, sizeof words, "%lld trial%s far below the floor %s not drawn.",
              (long long)outside, itg_plural(outside), outside == 1 ? "is" : "are");
-    itg_page_element(s->page, "p", words);
+    itg_page_paragraph(s->page, words);
+}
+
+static void put_peers(const subject *s)
+{
+    const itg_unit unit = itg_goal_about(goal_of(s), itg_goal_quality_metric(goal_of(s))).unit;
+    const itg_metric_info *cost = itg_metric_about(s->cost);
+    char text[32];
+    itg_cli_table table;
+    if (s->peers.count == 0) return;
+    itg_page_section(s->page, "peers", "Points of others",
+                     "As they were given, measured on samples of their own.");
+    itg_cli_table_init(&table, "lrr");
+    itg_cli_table_texts(&table, "name", cost->words, s->quality, NULL);
+    for (int64_t i = 0; i < s->peers.count; i++) {
+        const itg_peer *p = &s->peers.list[i];
+        itg_cli_table_cell(&table, "%s", p->name);
+        itg_cli_table_cell(&table, "%s", itg_cli_unit_text(cost->unit, p->cost, text));
+        itg_cli_table_cell(&table, "%s", itg_cli_unit_text(unit, p->quality, text));
+    }
+    itg_report_table(s->page, &table, "Points of others", true);
+    itg_page_section_end(s->page);
 }
 
 static void put_front(const subject *s)
@@ -345,7 +408,7 @@ static void put_front(const subject *s)
              "quality: of top-1 what is expected, where that is known.",
              (int)s->front.front_count, itg_plural(s->front.front_count),
              itg_goal_objectives_text(&s->front.goal, text, sizeof text));
-    itg_page_section(s->page, "Quality against cost", words);
+    itg_page_section(s->page, "front", "Quality against cost", words);
     put_front_plot(s);
     itg_page_details(s->page, "The front");
     itg_cli_front_table(&table, &s->front);
@@ -389,7 +452,7 @@ static void put_choices(const subject *s)
     if (!s->shown.choices || itg_run_choices_count(s->shown.choices) == 0) return;
     snprintf(words, sizeof words, "Trial %lld, group by group: edges of a group must agree.",
              (long long)s->shown.run.record->best_trial);
-    itg_page_section(s->page, "What the best chose", words);
+    itg_page_section(s->page, "choices", "What the best chose", words);
     put_choice_plot(s);
     itg_page_details(s->page, "All choices");
     itg_cli_shown_choices(&table, &s->shown);
@@ -409,7 +472,7 @@ static void put_cost_figure(const subject *s)
     char text[32], below[64] = "uniform 8 bits is not known";
     if (uniform > 0)
         snprintf(below, sizeof below, "%.1f %% of uniform 8 bits", 100 * value / uniform);
-    itg_report_figure(s->page, cost->words, itg_cli_unit_text(cost->unit, value, text), below);
+    itg_page_figure(s->page, cost->words, itg_cli_unit_text(cost->unit, value, text), below);
 }
 
 static void put_quality_figure(const subject *s)
@@ -419,7 +482,7 @@ static void put_quality_figure(const subject *s)
     snprintf(name, sizeof name, "%s on the hold-out", s->quality);
     snprintf(below, sizeof below, "float %s",
              itg_cli_quality_text(goal_of(s), &r->result[ITG_RESULT_FLOAT], number, sizeof number));
-    itg_report_figure(
+    itg_page_figure(
         s->page, name,
         itg_cli_quality_text(goal_of(s), &r->result[ITG_RESULT_BEST], text, sizeof text),
         r->known[ITG_RESULT_FLOAT] ? below : "");
@@ -430,20 +493,19 @@ static void put_figures(const subject *s)
     const itg_run_record *r = s->shown.run.record;
     char state[64], count[32], words[64];
     bool holds = false, known = itg_cli_logged_held(&s->shown.run, &holds);
-    itg_page_markup(s->page, "<dl class=\"figures\">\n");
+    itg_page_figures(s->page);
     if (s->shown.run.has_goal && r->known[ITG_RESULT_BEST]) {
         put_cost_figure(s);
         put_quality_figure(s);
-        itg_report_figure(s->page, "goal", r->goal_met && (!known || holds) ? "met" : "missed",
-                          !r->goal_met ? "on the search samples"
-                          : !known     ? "on the search samples"
-                          : holds      ? "on the search samples and the hold-out"
-                                       : "on the hold-out");
+        itg_page_figure(s->page, "goal", r->goal_met && (!known || holds) ? "met" : "missed",
+                        !r->goal_met ? "on the search samples"
+                        : !known     ? "on the search samples"
+                        : holds      ? "on the search samples and the hold-out"
+                                     : "on the hold-out");
     }
     snprintf(words, sizeof words, "%s", itg_cli_state(&s->shown.run, state, sizeof state));
-    itg_report_figure(s->page, "trials", itg_cli_count_text((long long)s->shown.count, count),
-                      words);
-    itg_page_markup(s->page, "</dl>\n");
+    itg_page_figure(s->page, "trials", itg_cli_count_text((long long)s->shown.count, count), words);
+    itg_page_figures_end(s->page);
 }
 
 static void put_results(const subject *s)
@@ -454,7 +516,7 @@ static void put_results(const subject *s)
     if (!any) return;
     snprintf(words, sizeof words, "On the hold-out, %s sample%s.",
              itg_cli_count_text((long long)any->samples, count), itg_plural(any->samples));
-    itg_page_section(s->page, "Results", words);
+    itg_page_section(s->page, "results", "Results", words);
     itg_cli_shown_results(&table, &s->shown.run);
     itg_report_table(s->page, &table, "Results on the hold-out", true);
     itg_page_section_end(s->page);
@@ -463,7 +525,7 @@ static void put_results(const subject *s)
 static void put_inputs(const subject *s)
 {
     itg_cli_table table;
-    itg_page_section(s->page, "What was searched",
+    itg_page_section(s->page, "inputs", "What was searched",
                      "Files with their SHA-256: the same inputs, options and seed give the same "
                      "trials again.");
     itg_cli_shown_inputs(&table, &s->shown);
@@ -494,7 +556,7 @@ static void put_command(const subject *s, const char *action)
     itg_strbuf_format(&line, "intaglio runs %s --db ", action);
     put_word(&line, s->shown.args->values[ITG_CLI_OPT_RUNS_DB].text);
     s->page->text.failed |= !itg_strbuf_ok(&line);
-    if (itg_strbuf_ok(&line)) itg_page_element(s->page, "pre", line.text);
+    if (itg_strbuf_ok(&line)) itg_page_typed(s->page, line.text);
     itg_strbuf_deinit(&line);
 }
 
@@ -503,7 +565,7 @@ static void put_commands(const subject *s)
     const itg_run_record *r = s->shown.run.record;
     const long long run = r->run;
     char action[96];
-    itg_page_section(s->page, "Going on from here",
+    itg_page_section(s->page, "commands", "Going on from here",
                      "The same figures as text, and the strategy that 'intaglio realize' takes.");
     snprintf(action, sizeof action, "show %lld --trials", run);
     put_command(s, action);
@@ -525,7 +587,7 @@ static void put_data(const subject *s)
     itg_report_block(s->page, "front", &front);
 }
 
-static void put_page(subject *s)
+static itg_status put_page(subject *s, itg_run_log *log, itg_error *err)
 {
     const itg_run_info *info = &s->shown.run.record->info;
     char title[160], goal[256] = "Its goal is not known.";
@@ -540,19 +602,33 @@ static void put_page(subject *s)
     put_figures(s);
     put_results(s);
     put_course(s);
+    put_steps(s);
     s->cost = s->front.goal.objectives[0];
     put_front(s);
+    put_peers(s);
     put_choices(s);
+    itg_status status = itg_report_sensitivities(s->page, log, s->shown.run.record, err);
     put_inputs(s);
     put_commands(s);
     put_data(s);
+    return status;
+}
+
+static itg_status fill(subject *s, const char *path, int64_t run, itg_error *err)
+{
+    itg_run_log *log = NULL;
+    itg_status status = itg_run_log_open_reader(path, &log, err);
+    if (status != ITG_OK) return status;
+    status = read_all(s, log, run, err);
+    if (status == ITG_OK) status = put_page(s, log, err);
+    itg_status closed = itg_run_log_close(log, status == ITG_OK ? err : NULL);
+    return status == ITG_OK ? closed : status;
 }
 
 itg_status itg_report_run(const itg_cli_args *args, int64_t run, itg_page *page, itg_error *err)
 {
     subject s = {.page = page, .shown.args = args};
-    itg_status status = read_log(&s, args->values[ITG_CLI_OPT_RUNS_DB].text, run, err);
-    if (status == ITG_OK) put_page(&s);
+    itg_status status = fill(&s, args->values[ITG_CLI_OPT_RUNS_DB].text, run, err);
     close_all(&s);
     return status;
 }

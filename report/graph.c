@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NODES = 400, MOST_CELLS = 4000, SWEEPS = 8 };
+enum { MOST_NODES = 400, MOST_CELLS = 4000, SWEEPS = 8, LONGEST_LINE = 24 };
 /* In pixels. */
 enum { BOX_WIDTH = 156, BOX_HEIGHT = 50, NODE_ROOM = 190, PASS_ROOM = 84, ROW = 100, MARGIN = 12 };
 
@@ -163,16 +163,10 @@ static void put_title(itg_page *page, const char *words)
     itg_page_markup(page, "</title>");
 }
 
-/* Writes a line of text. Of a long name the end is kept, which tells more than the beginning. */
 static void put_line(itg_page *page, const char *class, double x, double y, const char *text)
 {
-    enum { LONGEST = 24 };
-    size_t length = strlen(text), skipped = length > LONGEST ? length - LONGEST + 1 : 0;
-    while (skipped > 0 && ((unsigned char)text[skipped] & 0xC0) == 0x80)
-        skipped++;
-    itg_page_markup(page, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">%s", class, x, y,
-                    skipped > 0 ? "&#8230;" : "");
-    itg_page_text(page, text + skipped);
+    itg_page_markup(page, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", class, x, y);
+    itg_page_short_text(page, text, LONGEST_LINE);
     itg_page_markup(page, "</text>");
 }
 
@@ -220,20 +214,17 @@ static void draw(const layout *l, itg_page *page)
 {
     const int width = (int)l->width + 2 * MARGIN,
               height = l->rows * ROW - ROW + BOX_HEIGHT + 2 * MARGIN;
-    itg_page_markup(page,
-                    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Drawing\">"
-                    "<svg class=\"network\" role=\"img\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-                    "height=\"%d\" aria-label=\"",
-                    width, height, width, height);
-    itg_page_text(page, l->drawing->label);
-    itg_page_markup(page, "\">\n");
+    itg_page_markup(page, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+                          "aria-label=\"Drawing\">\n");
+    itg_page_drawing(page, "network", l->drawing->label, width, height);
     for (int32_t s = 0; s < l->segment_count; s++)
         draw_segment(l, page, &l->segments[s]);
     for (int32_t i = 0; i < l->drawing->node_count; i++)
         draw_node(l, page, &l->cells[i]);
     for (int32_t s = 0; s < l->segment_count; s++)
         draw_label(l, page, &l->segments[s]);
-    itg_page_markup(page, "</svg></div>\n");
+    itg_page_drawing_end(page);
+    itg_page_markup(page, "</div>\n");
 }
 
 bool itg_graph_draw(itg_page *page, const itg_drawing *drawing)

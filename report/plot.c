@@ -97,9 +97,7 @@ static void put_ticks(const itg_plot *plot, bool vertical)
 void itg_plot_begin(itg_plot *plot, itg_page *page, const char *label, itg_axis x, itg_axis y)
 {
     *plot = (itg_plot){.page = page, .x = x, .y = y};
-    itg_page_markup(page, "<svg role=\"img\" viewBox=\"0 0 %d %d\" aria-label=\"", WIDTH, HEIGHT);
-    itg_page_text(page, label);
-    itg_page_markup(page, "\">\n");
+    itg_page_drawing(page, "plot", label, WIDTH, HEIGHT);
     put_ticks(plot, true);
     put_ticks(plot, false);
     itg_page_markup(page, "<path class=\"base\" d=\"M%d %dH%d\"/>\n", LEFT, BOTTOM, RIGHT);
@@ -107,21 +105,24 @@ void itg_plot_begin(itg_plot *plot, itg_page *page, const char *label, itg_axis 
 
 void itg_plot_end(itg_plot *plot)
 {
-    itg_page_markup(plot->page, "</svg>\n");
+    itg_page_drawing_end(plot->page);
 }
 
 /* ---- marks ---- */
 
 static void put_shape(itg_page *page, itg_mark mark, double x, double y)
 {
-    static const char *const classes[] = {"faint", "dot", "open", "diamond"};
-    static const double sizes[] = {2.2, 3.4, 3.4, 6.5};
+    static const char *const classes[] = {"faint", "dot", "open", "square", "diamond"};
+    static const double sizes[] = {2.2, 3.4, 3.4, 4, 6.5};
     const double size = sizes[mark];
     if (mark == ITG_MARK_DIAMOND)
         itg_page_markup(page,
                         "<path class=\"diamond\" d=\"M%.1f %.1fl%.1f %.1fl%.1f %.1fl%.1f "
                         "%.1fz\"",
                         x - size, y, size, -size, size, size, -size, size);
+    else if (mark == ITG_MARK_SQUARE)
+        itg_page_markup(page, "<path class=\"square\" d=\"M%.1f %.1fh%.1fv%.1fh%.1fz\"", x - size,
+                        y - size, 2 * size, 2 * size, -2 * size);
     else
         itg_page_markup(page, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"",
                         classes[mark], x, y, size);
@@ -143,7 +144,7 @@ bool itg_plot_mark(itg_plot *plot, itg_mark mark, double x, double y, const char
 {
     if (!within(&plot->x, x) || !within(&plot->y, y)) return false;
     put_shape(plot->page, mark, place_x(plot, x), place_y(plot, y));
-    put_words(plot->page, mark == ITG_MARK_DIAMOND ? "path" : "circle", words);
+    put_words(plot->page, mark >= ITG_MARK_SQUARE ? "path" : "circle", words);
     return true;
 }
 
@@ -207,8 +208,68 @@ void itg_plot_box(itg_plot *plot, double x, double end_x, double y, double end_y
             words);
 }
 
+/* ---- histograms ---- */
+
+enum { SMALL_WIDTH = 216, SMALL_HEIGHT = 92, SMALL_BASE = 84, SMALL_TOP = 22, SMALL_NAME = 36 };
+
+static double largest_of(const int64_t *counts, int32_t count)
+{
+    int64_t largest = 1;
+    for (int32_t i = 0; i < count; i++)
+        largest = counts[i] > largest ? counts[i] : largest;
+    return log1p((double)largest);
+}
+
+/* A path along the tops of the bins, from the base and back to it. */
+static void put_outline(itg_page *page, const char *class, const int64_t *counts, int32_t count)
+{
+    const double most = largest_of(counts, count), step = (double)SMALL_WIDTH / count;
+    itg_page_markup(page, "<path class=\"%s\" d=\"M0 %d", class, SMALL_BASE);
+    for (int32_t i = 0; i < count; i++)
+        if (i == 0 || counts[i] != counts[i - 1])
+            itg_page_markup(page, "H%.1fV%.1f", i * step,
+                            SMALL_BASE -
+                                (SMALL_BASE - SMALL_TOP) * log1p((double)counts[i]) / most);
+    itg_page_markup(page, "H%dV%d\"/>\n", SMALL_WIDTH, SMALL_BASE);
+}
+
+void itg_plot_histograms(itg_page *page, const char *name, const char *words, const int64_t *area,
+                         const int64_t *line, int32_t count)
+{
+    itg_page_drawing(page, "small", words, SMALL_WIDTH, SMALL_HEIGHT);
+    itg_page_markup(page, "<title>");
+    itg_page_text(page, words);
+    itg_page_markup(page, "</title>\n<text x=\"0\" y=\"12\">");
+    itg_page_short_text(page, name, SMALL_NAME);
+    itg_page_markup(page, "</text>\n");
+    put_outline(page, "area", area, count);
+    put_outline(page, "line", line, count);
+    itg_page_markup(page, "<path class=\"base\" d=\"M0 %dH%d\"/>\n", SMALL_BASE, SMALL_WIDTH);
+    itg_page_drawing_end(page);
+}
+
+/* ---- legends ---- */
+
+/* As SVG the legend is a drawing of its own, below the plot. */
+static void draw_legend(itg_page *page, const itg_legend *entries, int count)
+{
+    itg_page_drawing(page, "plot", "Legend", WIDTH, 20 * count + 8);
+    for (int i = 0; i < count; i++) {
+        put_shape(page, entries[i].mark, LEFT, 20 * i + 8);
+        put_words(page, "", NULL);
+        itg_page_markup(page, "<text x=\"%d\" y=\"%d\">", LEFT + 14, 20 * i + 12);
+        itg_page_text(page, entries[i].words);
+        itg_page_markup(page, "</text>\n");
+    }
+    itg_page_drawing_end(page);
+}
+
 void itg_plot_legend(itg_page *page, const itg_legend *entries, int count)
 {
+    if (page->form == ITG_PAGE_SVG) {
+        draw_legend(page, entries, count);
+        return;
+    }
     itg_page_markup(page, "<ul class=\"legend\">\n");
     for (int i = 0; i < count; i++) {
         itg_page_markup(page, "<li><svg aria-hidden=\"true\" viewBox=\"0 0 16 16\">");

@@ -19,7 +19,8 @@ void itg_axis_round_up(itg_axis *axis);
 typedef enum itg_mark {
     ITG_MARK_FAINT, /* a small dot */
     ITG_MARK_DOT,
-    ITG_MARK_OPEN,   /* a ring */
+    ITG_MARK_OPEN, /* a ring */
+    ITG_MARK_SQUARE,
     ITG_MARK_DIAMOND /* the one that matters */
 } itg_mark;
 typedef struct itg_plot {
@@ -46,6 +47,10 @@ void itg_plot_bar(itg_plot *plot, double x, double y, bool accent, const char *w
 void itg_plot_box(itg_plot *plot, double x, double end_x, double y, double end_y, bool accent,
                   const char *words);
 void itg_plot_end(itg_plot *plot);
+/* A small drawing of two histograms with the same bins: an area and a line. Heights are
+ * logarithms, each up to its own largest. name: above it, words: what a pointer over it shows. */
+void itg_plot_histograms(itg_page *page, const char *name, const char *words, const int64_t *area,
+                         const int64_t *line, int32_t count);
 /* Below a plot: what its marks are. */
 typedef struct itg_legend {
     itg_mark mark;

@@ -2,6 +2,7 @@
  * among workers; sums are added in sample order. */
 #include "sim/feed.h"
 #include "sim/evaluate.h"
+#include "sim/edge_histogram.h"
 #include "sim/sim.h"
 #include "sim/strategy_file.h"
 #include "kernels/math.h"
@@ -16,13 +17,15 @@ typedef struct edge_sums {
 
 struct itg_inspection {
     int32_t count;
-    itg_edge_report *reports; /* worst SQNR first */
+    itg_edge_report *reports;       /* worst SQNR first */
+    itg_edge_histogram *histograms; /* by edge */
 };
 
 typedef struct worker {
     itg_float_exec *exec;
     itg_sim *sim;
-    float *values; /* of one edge */
+    float *values;                  /* of one edge */
+    itg_edge_histogram *histograms; /* [edges] of all its samples */
 } worker;
 
 typedef struct inspect {
@@ -32,6 +35,7 @@ typedef struct inspect {
     worker *workers;
     int64_t first;    /* first sample of the block */
     edge_sums *block; /* [samples of a block][edges] */
+    itg_inspection *made;
 } inspect;
 
 static void add_value(edge_sums *s, float x, float y)
@@ -67,6 +71,23 @@ static void merge(edge_sums *into, const edge_sums *s)
     into->overflowed += s->overflowed;
 }
 
+static const itg_encoding *encoding_of(const itg_annotated *a, int32_t edge)
+{
+    return &a->values[a->edges[edge].value].encodings[a->edges[edge].encoding];
+}
+
+/* Returns empty histograms of all edges; NULL without memory. */
+static itg_edge_histogram *make_histograms(const itg_annotated *a)
+{
+    itg_edge_histogram *made = calloc((size_t)a->edge_count + 1, sizeof *made);
+    for (int32_t e = 0; made && e < a->edge_count; e++) {
+        if (a->edges[e].kind == ITG_EDGE_FUSED) continue; /* it has no quantizer */
+        if (a->graph->values[a->edges[e].value].dtype != ITG_F32) continue;
+        if (!encoding_of(a, e)->is_float) made[e] = itg_edge_histogram_of(&encoding_of(a, e)->q);
+    }
+    return made;
+}
+
 static itg_status create_worker(const inspect *x, worker *w, itg_error *err)
 {
     const itg_graph *g = x->a->graph;
@@ -76,7 +97,9 @@ static itg_status create_worker(const inspect *x, worker *w, itg_error *err)
             largest = elements;
     itg_status status = itg_float_exec_create(g, ITG_FLOAT_REFERENCE, &w->exec, err);
     if (status == ITG_OK) status = itg_sim_create(x->a, &w->sim, err);
-    if (status == ITG_OK && !(w->values = malloc(sizeof *w->values * (size_t)largest)))
+    w->histograms = make_histograms(x->a);
+    if (status == ITG_OK) w->values = malloc(sizeof *w->values * (size_t)largest);
+    if (status == ITG_OK && (!w->values || !w->histograms))
         status = itg_fail(err, ITG_NO_MEMORY, "no memory to inspect");
     return status;
 }
@@ -100,6 +123,9 @@ static void compare(void *context, itg_id value, const itg_tensor *reference)
         itg_shape_elements(&reference->shape, &s->elements);
         for (int64_t k = 0; k < s->elements; k++)
             add_value(s, real[k], c->w->values[k]);
+        if (c->w->histograms[e].count > 0)
+            itg_edge_histogram_add(&c->w->histograms[e], &encoding_of(c->x->a, e)->q,
+                                   &reference->shape, real, c->w->values, s->elements);
         s->saturated = events.saturated;
         s->overflowed = events.overflowed;
     }
@@ -147,7 +173,7 @@ static itg_edge_report report_of(const itg_annotated *a, int32_t e, const edge_s
 {
     const itg_edge *edge = &a->edges[e];
     double n = (double)s->elements;
-    const itg_encoding *encoding = &a->values[edge->value].encodings[edge->encoding];
+    const itg_encoding *encoding = encoding_of(a, e);
     itg_edge_report r = {.value = a->graph->values[edge->value].name,
                          .node = edge->node == ITG_NONE ? NULL : a->graph->nodes[edge->node].name,
                          .slot = edge->slot,
@@ -198,20 +224,32 @@ static itg_status run_all(inspect *x, int threads, edge_sums *totals, itg_error 
     return status;
 }
 
-static itg_status make_reports(const itg_annotated *a, const edge_sums *totals,
-                               itg_inspection **out, itg_error *err)
+static void make_reports(const itg_annotated *a, const edge_sums *totals, itg_inspection *made)
 {
-    itg_inspection *made = calloc(1, sizeof *made);
-    if (made) made->reports = calloc((size_t)a->edge_count + 1, sizeof *made->reports);
-    if (!made || !made->reports) {
-        free(made);
-        return itg_fail(err, ITG_NO_MEMORY, "no memory for the report");
-    }
     for (int32_t e = 0; e < a->edge_count; e++)
         if (totals[e].elements > 0) made->reports[made->count++] = report_of(a, e, &totals[e]);
     qsort(made->reports, (size_t)made->count, sizeof *made->reports, worst_first);
-    *out = made;
-    return ITG_OK;
+}
+
+static itg_inspection *create_inspection(const itg_annotated *a)
+{
+    itg_inspection *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    made->reports = calloc((size_t)a->edge_count + 1, sizeof *made->reports);
+    made->histograms = make_histograms(a);
+    if (made->reports && made->histograms) return made;
+    itg_inspection_destroy(made);
+    return NULL;
+}
+
+static void destroy_worker(const inspect *x, worker *w)
+{
+    for (int32_t e = 0; w->histograms && e < x->a->edge_count; e++)
+        itg_edge_histogram_merge(&x->made->histograms[e], &w->histograms[e]);
+    itg_float_exec_destroy(w->exec);
+    itg_sim_destroy(w->sim);
+    free(w->values);
+    free(w->histograms);
 }
 
 itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file,
@@ -225,14 +263,18 @@ itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file,
     int count = itg_thread_count(threads);
     x.workers = calloc((size_t)count, sizeof *x.workers);
     x.block = calloc((size_t)annotated->edge_count * BLOCK + 1, sizeof *x.block);
+    x.made = create_inspection(annotated);
     edge_sums *totals = calloc((size_t)annotated->edge_count + 1, sizeof *totals);
-    status = x.workers && x.block && totals ? run_all(&x, count, totals, err)
-                                            : itg_fail(err, ITG_NO_MEMORY, "no memory to inspect");
-    if (status == ITG_OK) status = make_reports(annotated, totals, out, err);
-    for (int i = 0; x.workers && i < count; i++) {
-        itg_float_exec_destroy(x.workers[i].exec);
-        itg_sim_destroy(x.workers[i].sim);
-        free(x.workers[i].values);
+    status = x.workers && x.block && x.made && totals
+                 ? run_all(&x, count, totals, err)
+                 : itg_fail(err, ITG_NO_MEMORY, "no memory to inspect");
+    for (int i = 0; x.workers && x.made && i < count; i++)
+        destroy_worker(&x, &x.workers[i]);
+    if (status == ITG_OK) {
+        make_reports(annotated, totals, x.made);
+        *out = x.made;
+    } else {
+        itg_inspection_destroy(x.made);
     }
     free(x.workers);
     free(x.block);
@@ -245,6 +287,7 @@ void itg_inspection_destroy(itg_inspection *inspection)
 {
     if (!inspection) return;
     free(inspection->reports);
+    free(inspection->histograms);
     free(inspection);
 }
 
@@ -255,4 +298,9 @@ int32_t itg_inspection_count(const itg_inspection *inspection)
 const itg_edge_report *itg_inspection_edge(const itg_inspection *inspection, int32_t index)
 {
     return &inspection->reports[index];
+}
+
+const itg_edge_histogram *itg_inspection_histogram(const itg_inspection *inspection, int32_t index)
+{
+    return &inspection->histograms[inspection->reports[index].index];
 }

@@ -438,6 +438,16 @@ typedef struct itg_edge_report {
     double sqnr_db;               /* +infinity: no error */
     double saturated, overflowed; /* shares of elements */
 } itg_edge_report;
+/* How often the values of an edge lie where, in units of its quantizer's codes. Bin i holds what is
+ * nearest to the codes first + i width up to first + (i+1) width - 1. The bins cover all codes and
+ * ITG_EDGE_MARGIN bins on either side of them; the outermost two also hold all beyond. */
+#define ITG_EDGE_BINS 72
+#define ITG_EDGE_MARGIN 4
+typedef struct itg_edge_histogram {
+    int64_t first, width;
+    int32_t count; /* of bins; 0: the edge has no integers */
+    int64_t floats[ITG_EDGE_BINS], codes[ITG_EDGE_BINS];
+} itg_edge_histogram;
 typedef struct itg_inspection itg_inspection;
 /* The report borrows names from model, which must outlive it. */
 itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file,
@@ -446,6 +456,8 @@ itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file,
 void itg_inspection_destroy(itg_inspection *inspection);
 int32_t itg_inspection_count(const itg_inspection *inspection);
 const itg_edge_report *itg_inspection_edge(const itg_inspection *inspection, int32_t index);
+/* Of the same edge, over all samples (of a constant: once for each). */
+const itg_edge_histogram *itg_inspection_histogram(const itg_inspection *inspection, int32_t index);
 
 /* ---- realization ---- */
 typedef struct itg_program itg_program;

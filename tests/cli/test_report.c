@@ -184,7 +184,7 @@ static void figures_are_those_of_the_log(void **state)
     assert_int_equal(itg_json_length(trials), 24);
     for (size_t i = 0; i < 24; i++)
         check_trial(page, json, itg_json_at(trials, i));
-    assert_int_equal(count_of(page, "<svg role=\"img\""), 3);
+    assert_int_equal(count_of(page, "<svg class=\"plot\" role=\"img\""), 3);
     /* twice: in the course of the search, and on the front */
     assert_int_equal(count_of(page, "class=\"diamond\""), 2 + 2); /* and in both legends */
     check_tags(page);
@@ -376,6 +376,140 @@ static void names_of_a_network_are_text(void **state)
     free(page);
 }
 
+/* ---- parts ---- */
+
+static char *part_of(const char *file, const char *line)
+{
+    outcome o = run(line);
+    assert_int_equal(o.status, 0);
+    done(&o);
+    return text_of(file);
+}
+
+static void a_part_is_a_file_of_its_own(void **state)
+{
+    (void)state;
+    char *csv = part_of("course.csv", "report 1 -o course.csv --part course");
+    assert_int_equal(strncmp(csv, "trial,quality,weight bytes,", 27), 0);
+    assert_int_equal(count_of(csv, "\n"), 24 + 1);
+    free(csv);
+    char *svg = part_of("front.svg", "report 1 -o front.svg --part front");
+    assert_int_equal(strncmp(svg, "<svg xmlns=", 11), 0);
+    assert_int_equal(count_of(svg, "class=\"diamond\""), 1 + 1); /* and in the legend */
+    free(svg);
+    char *md = part_of("report.txt", "report digits.onnx eight.json -o report.txt --format md");
+    assert_int_equal(strncmp(md, "# eight.json on cortex-m\n", 25), 0);
+    assert_contains(md, "## Costs by layer");
+    assert_contains(md, "| conv3 | Conv |");
+    assert_null(strchr(md, '<'));
+    free(md);
+    char *hostile =
+        part_of("edges.md", "report hostile.onnx hostile.json -o edges.md --part edges");
+    assert_contains(hostile, "\\<b\\>\\&");
+    assert_null(strstr(hostile, "## Costs"));
+    free(hostile);
+    unlink("course.csv");
+    unlink("front.svg");
+    unlink("report.txt");
+    unlink("edges.md");
+}
+
+/* Each value is in one bin, in floats and in codes, and codes are never beyond the range. */
+static void check_histogram(const itg_json *json, const itg_json_value *h, int64_t *elements)
+{
+    static const char *const sides[] = {"float", "codes"};
+    int64_t sums[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        const itg_json_value *counts = itg_json_find(h, sides[side]);
+        const size_t bins = itg_json_length(counts);
+        assert_in_range(bins, 4 + 2 * ITG_EDGE_MARGIN, ITG_EDGE_BINS);
+        for (size_t i = 0; i < bins; i++) {
+            int64_t count = -1;
+            assert_int_equal(
+                itg_json_get_int(json, itg_json_at(counts, i), 0, INT64_C(1) << 40, &count, NULL),
+                ITG_OK);
+            sums[side] += count;
+            if (side == 1 && (i < ITG_EDGE_MARGIN || i >= bins - ITG_EDGE_MARGIN))
+                assert_int_equal(count, 0);
+        }
+    }
+    assert_true(sums[0] > 0);
+    assert_int_equal(sums[0], sums[1]);
+    *elements += sums[0];
+}
+
+static void histograms_and_the_explanation_are_in_the_report(void **state)
+{
+    (void)state;
+    char *page = page_of("report digits.onnx eight.json -o report.html --explain --labels "
+                         "digits_search_labels.npy --quiet " DATA);
+    outcome o = run("explain digits.onnx eight.json --json --labels digits_search_labels.npy "
+                    "--quiet " DATA);
+    char *block = block_of(page, "network");
+    itg_json *json = parse(block), *explained = parse(o.out);
+    const itg_json_value *histograms = member(json, "histograms"),
+                         *effects = itg_json_find(member(json, "explanation"), "effects");
+    int64_t elements = 0;
+    for (size_t i = 0; i < itg_json_length(histograms); i++)
+        check_histogram(json, itg_json_at(histograms, i), &elements);
+    /* all edges that inspect has and that hold integers */
+    assert_int_equal(itg_json_length(histograms), 15);
+    assert_true(elements > 32 * (12 * 12 + 16));
+    assert_int_equal(count_of(page, "<svg class=\"small\""), 15);
+    assert_int_equal(itg_json_length(effects), itg_json_length(member(explained, "effects")));
+    const char *ours = strstr(block, "\"effects\": "), *theirs = strstr(o.out, "\"effects\": ");
+    const size_t length = strcspn(theirs, "]");
+    assert_non_null(ours);
+    assert_int_equal(strncmp(ours, theirs, length), 0);
+    assert_contains(page, "Where the loss comes from");
+    check_tags(page);
+    itg_json_destroy(json);
+    itg_json_destroy(explained);
+    done(&o);
+    free(block);
+    free(page);
+}
+
+static void sensitivities_of_the_log_are_in_the_report(void **state)
+{
+    (void)state;
+    char *before = page_of("report 1 -o report.html");
+    assert_null(strstr(before, "What single choices lose"));
+    free(before);
+    outcome o = run("sensitivity digits.onnx --hw cortex-m --scale 1/255 --data "
+                    "digits_search_images.npy --labels digits_search_labels.npy --weight-bits 2:8 "
+                    "--quiet --json --db runs.db");
+    assert_int_equal(o.status, 0);
+    itg_json *json = parse(o.out);
+    char *page = page_of("report 1 -o report.html"),
+         *csv = part_of("s.csv", "report 1 -o s.csv --part sensitivities");
+    assert_contains(page, "What single choices lose");
+    assert_contains(page, "Run 3 of the log");
+    /* a row for each choice, besides the titles and the widest */
+    assert_int_equal(count_of(csv, "\n"), 2 + (int)itg_json_length(member(json, "choices")));
+    check_tags(page);
+    itg_json_destroy(json);
+    done(&o);
+    free(csv);
+    free(page);
+    unlink("s.csv");
+}
+
+static void points_of_others_stand_beside_the_front(void **state)
+{
+    (void)state;
+    static const char points[] =
+        "note,weight_bytes,name,top1\r\n,3000,\"A, \"\"b\"\" <i>\",99.5%\r\n"
+        "\n,2500,other,0.97";
+    put("points.csv", points, sizeof points - 1);
+    char *page = page_of("report 1 -o report.html --peers points.csv");
+    assert_contains(page, "<title>A, &quot;b&quot; &lt;i&gt;: 3,000 weight bytes, top-1 99.50 %");
+    assert_contains(page, "<title>other: 2,500 weight bytes, top-1 97.00 %");
+    assert_int_equal(count_of(page, "class=\"square\""), 2 + 1); /* and in the legend */
+    check_tags(page);
+    free(page);
+}
+
 static void check_refusal(const char *line, int status, const char *words)
 {
     outcome o = run(line);
@@ -389,6 +523,8 @@ static void what_cannot_be_written_is_refused(void **state)
 {
     (void)state;
     put("report.html", "as before", 9);
+    put("titles.csv", "name,top5,weight_bytes\n", 23);
+    put("number.csv", "name,top1,weight_bytes\na,0.9,many\n", 34);
     char *log = text_of("runs.db");
     check_refusal("report 1", 2, "--output report.html is missing");
     check_refusal("report -o report.html", 2, "RUN, PROGRAM or MODEL is missing");
@@ -406,6 +542,19 @@ static void what_cannot_be_written_is_refused(void **state)
     check_refusal("report 1 -o runs.db", 2, "runs.db");
     check_refusal("report 1 -o runs.db-journal", 2, "journal");
     check_refusal("report 1 -o report.html --pareto size,bops,cycles,ram", 2, "at most 3 costs");
+    check_refusal("report 1 -o report.html --part none", 1, "there is no part 'none' as html");
+    check_refusal("report 1 -o r.svg --part inputs", 1,
+                  "no part 'inputs' as svg; there are: course");
+    check_refusal("report 1 -o r.csv", 1, "csv holds one part; there are: results, course");
+    check_refusal("report 1 -o r.html --format pdf", 2, "there is no 'pdf'");
+    check_refusal("report eight.itg -o report.html --explain", 2, "--explain takes --data");
+    check_refusal("report 1 -o report.html --peers none.csv", 1, "none.csv");
+    check_refusal("report 1 -o report.html --peers titles.csv", 1,
+                  "titles.csv: line 1: expected titles of columns, among them name, top1 and "
+                  "weight_bytes");
+    check_refusal("report 1 -o report.html --peers number.csv", 1,
+                  "number.csv: line 2: weight_bytes 'many': expected a number");
+    assert_false(exists("r.svg") || exists("r.csv") || exists("r.html"));
     char *page = text_of("report.html"), *after = text_of("runs.db");
     assert_string_equal(page, "as before");
     assert_string_equal(log, after);
@@ -441,6 +590,10 @@ int main(void)
         cmocka_unit_test(a_strategy_is_drawn_with_its_figures),
         cmocka_unit_test(a_program_is_drawn_without_its_model),
         cmocka_unit_test(names_of_a_network_are_text),
+        cmocka_unit_test(a_part_is_a_file_of_its_own),
+        cmocka_unit_test(histograms_and_the_explanation_are_in_the_report),
+        cmocka_unit_test(points_of_others_stand_beside_the_front),
+        cmocka_unit_test(sensitivities_of_the_log_are_in_the_report),
         cmocka_unit_test(what_cannot_be_written_is_refused),
         cmocka_unit_test(a_report_tells_where_it_is),
     };

@@ -74,8 +74,10 @@ def main():
     subprocess.run([intaglio, "search", model, "--hw", "cortex-m", "--scale", "1/255", "--data", images, "--labels",
                     "examples/digits_search_labels.npy", "--trials", "16", "--quiet", "--db", log, "-o", strategy],
                    stdout=subprocess.DEVNULL)
-    for page, words, plots, trials in (("run.html", ["1", "--db", log], 3, 16),
-                                       ("network.html", [model, strategy, "--data", images], 4, 0)):
+    subprocess.run([intaglio, "sensitivity", model, "--hw", "cortex-m", "--scale", "1/255", "--data", images, "--quiet", "--db", log],
+                   stdout=subprocess.DEVNULL, check=True)
+    for page, words, plots, trials in (("run.html", ["1", "--db", log], 4, 16),
+                                       ("network.html", [model, strategy, "--data", images, "--explain", "--quiet"], 4 + 15, 0)):
         report = os.path.join(folder, page)
         subprocess.run([intaglio, "report", *words, "-o", report], check=True, stdout=subprocess.DEVNULL)
         for width in (400, 1280):
@@ -85,6 +87,11 @@ def main():
             chromium(program, os.path.join(folder, "profile"), "--window-size=1280,2000", "--screenshot=" + picture,
                      "--blink-settings=preferredColorScheme=%d" % (scheme == "light"), "file://" + report)
             assert colours(picture) > 50, picture
+    for part, words in (("front", ["1", "--db", log]), ("network", [model, strategy])):
+        drawing, picture = os.path.join(folder, part + ".svg"), os.path.join(folder, part + ".png")
+        subprocess.run([intaglio, "report", *words, "--part", part, "-o", drawing], check=True, stdout=subprocess.DEVNULL)
+        chromium(program, os.path.join(folder, "profile"), "--window-size=1280,1000", "--screenshot=" + picture, "file://" + drawing)
+        assert colours(picture) > 20, picture
     shutil.rmtree(os.path.join(folder, "profile"), ignore_errors=True)
     print("reports are whole at 400 and 1280 pixels, light and dark")
     return 0

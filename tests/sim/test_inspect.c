@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "sim/edge_histogram.h"
 #include "sim/sim.h"
 #include "sim/strategy_file.h"
 
@@ -286,6 +287,41 @@ static void data_that_does_not_fit(void **state)
     case_end(&c);
 }
 
+/* Two channels of 4-bit codes, a bin for each code: values beyond the codes are in the outermost
+ * bins, ties go up, and NaN is in the first bin. Of 8 bits a bin holds four codes. */
+static void histograms_count_in_codes(void **state)
+{
+    (void)state;
+    enum { VALUES = 8 };
+    static const float scales[] = {1, 0.5F},
+                       real[VALUES] = {0.4F, -0.5F, 99, -99, 0.75F, -4.2F, 3.6F, NAN},
+                       codes[VALUES] = {0, 0, 7, -8, 1, -4, 3.5F, 0};
+    const itg_quantizer q = {4, true, ITG_S8, -8, 7, 0, 0, 2, scales};
+    const itg_shape shape = {2, {2, 4}};
+    itg_edge_histogram h = itg_edge_histogram_of(&q);
+    assert_int_equal(h.width, 1);
+    assert_int_equal(h.first, -8 - ITG_EDGE_MARGIN);
+    assert_int_equal(h.count, 16 + 2 * ITG_EDGE_MARGIN);
+    itg_edge_histogram_add(&h, &q, &shape, real, codes, VALUES);
+    const int32_t zero = 8 + ITG_EDGE_MARGIN, last = h.count - 1;
+    assert_int_equal(h.floats[zero], 2);
+    assert_int_equal(h.floats[last], 1);
+    assert_int_equal(h.floats[0], 1 + 1);
+    assert_int_equal(h.floats[zero + 2], 1); /* 0.75 / 0.5 */
+    assert_int_equal(h.floats[zero - 8], 1); /* -8.4 */
+    assert_int_equal(h.floats[zero + 7], 1); /* 7.2 */
+    assert_int_equal(h.codes[zero], 3);
+    assert_int_equal(h.codes[zero + 7], 2);
+    assert_int_equal(h.codes[zero - 8], 2);
+    assert_int_equal(h.codes[zero + 2], 1);
+    const itg_quantizer wide = {8, false, ITG_U8, 0, 255, 128, -1, 1, scales};
+    h = itg_edge_histogram_of(&wide);
+    assert_int_equal(h.width, 4);
+    assert_int_equal(h.count, ITG_EDGE_BINS);
+    itg_edge_histogram_add(&h, &wide, &shape, codes, codes, VALUES);
+    assert_int_equal(h.codes[ITG_EDGE_MARGIN + 128 / 4], 4); /* 0, 0, 0, 1 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +330,7 @@ int main(void)
         cmocka_unit_test(shares_of_a_case_built_to_saturate_and_overflow),
         cmocka_unit_test(samples_that_are_no_numbers),
         cmocka_unit_test(data_that_does_not_fit),
+        cmocka_unit_test(histograms_count_in_codes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
