@@ -8,26 +8,13 @@
 #include "cli/progress.h"
 #include "cli/recorder.h"
 #include "cli/runs.h"
-#include "remote/remote.h"
+#include <intaglio/remote.h>
 
 /* Files to open; NULL means none. Borrowed from the command line or from the log. */
 typedef struct itg_cli_search_files {
     const char *model, *data, *labels, *holdout, *holdout_labels;
     int64_t data_limit, holdout_limit; /* 0: all samples */
 } itg_cli_search_files;
-
-/* Trials of one run of the log, and those of all runs of --past. */
-typedef struct itg_cli_past_block {
-    itg_trial *trials;
-    int64_t count;
-} itg_cli_past_block;
-typedef struct itg_cli_past {
-    itg_cli_past_block *blocks;
-    int64_t block_count;
-    itg_trial *trials; /* copies, whose points are in the blocks */
-    char *name;
-    itg_search_past given;
-} itg_cli_past;
 
 typedef struct itg_cli_search_work {
     const itg_cli_args *args;
@@ -40,7 +27,7 @@ typedef struct itg_cli_search_work {
     itg_cli_metric *metric; /* goal.user[0] of options; NULL: there is none */
     itg_search_options options;
     itg_search_start *start; /* options.start; NULL: none */
-    itg_cli_past past;       /* options.past, where it has trials */
+    itg_run_past *past;      /* of options.past; NULL: none */
     itg_cli_logged mark;     /* the run of --fail-if-worse; record NULL: not given */
     bool is_survey;          /* measures each choice alone; writes no strategy */
     itg_run_record *resumed; /* NULL: a new run */

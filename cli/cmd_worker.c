@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
-#include "remote/remote.h"
+#include <intaglio/remote.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -22,11 +22,6 @@ void itg_cli_logged_free(itg_cli_logged *runs, int64_t count);
 /* Whether the run matches --model (file name with or without extension, as given, or the first
  * digits of its hash) and --hw. */
 bool itg_cli_logged_matches(const itg_cli_args *args, const itg_cli_logged *run);
-/* Whether both are the same as far as the log knows: known and equal, or both unknown. */
-bool itg_cli_same_data(const itg_run_data *a, const itg_run_data *b);
-/* Compares two runs' preprocessing as text for sorting; 0 if they are the same, also if an older
- * version wrote one of them. */
-int itg_cli_compare_preprocess(const char *a, const char *b);
 
 /* ---- words (runs_common.c) ---- */
 const char *itg_cli_base_name(const char *path);

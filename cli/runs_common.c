@@ -101,27 +101,6 @@ bool itg_cli_logged_matches(const itg_cli_args *args, const itg_cli_logged *run)
            (!hardware || strcmp(hardware, info->hardware_name) == 0);
 }
 
-int itg_cli_compare_preprocess(const char *a, const char *b)
-{
-    const char *texts[] = {a, b};
-    char *written[2] = {NULL, NULL};
-    itg_preprocess p;
-    for (int i = 0; i < 2; i++)
-        if (itg_preprocess_from_text(texts[i], "a run's preprocessing", &p, NULL) == ITG_OK &&
-            itg_preprocess_text(&p, &written[i], NULL) == ITG_OK)
-            texts[i] = written[i];
-    const int order = strcmp(texts[0], texts[1]);
-    itg_free(written[0]);
-    itg_free(written[1]);
-    return order;
-}
-
-bool itg_cli_same_data(const itg_run_data *a, const itg_run_data *b)
-{
-    if (!a->name || !b->name) return !a->name && !b->name;
-    return memcmp(a->hash, b->hash, sizeof a->hash) == 0;
-}
-
 int itg_cli_run_number(const itg_cli_args *args, int place, int64_t *out)
 {
     const char *text = args->arguments[place];

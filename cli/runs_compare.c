@@ -104,8 +104,8 @@ static bool is_same_holdout(const comparison *c)
 {
     const itg_run_info *a = &c->a.record->info, *b = &c->b.record->info;
     if (a->holdout.name || b->holdout.name)
-        return itg_cli_same_data(&a->holdout, &b->holdout) &&
-               itg_cli_same_data(&a->holdout_labels, &b->holdout_labels);
+        return itg_run_data_equal(&a->holdout, &b->holdout) &&
+               itg_run_data_equal(&a->holdout_labels, &b->holdout_labels);
     return c->same_data && a->seed == b->seed && c->a.has_goal && c->b.has_goal;
 }
 
@@ -118,9 +118,9 @@ static itg_status read_both(comparison *c, itg_run_log *log, int64_t a, int64_t 
     const itg_run_info *i = &c->a.record->info, *j = &c->b.record->info;
     c->same_model = memcmp(i->model_hash, j->model_hash, sizeof i->model_hash) == 0;
     c->same_hardware = strcmp(i->hardware_json, j->hardware_json) == 0;
-    c->same_preprocess = itg_cli_compare_preprocess(i->preprocess_json, j->preprocess_json) == 0;
+    c->same_preprocess = strcmp(i->preprocess_json, j->preprocess_json) == 0;
     c->same_data =
-        itg_cli_same_data(&i->data, &j->data) && itg_cli_same_data(&i->labels, &j->labels);
+        itg_run_data_equal(&i->data, &j->data) && itg_run_data_equal(&i->labels, &j->labels);
     c->same_holdout = is_same_holdout(c);
     return ITG_OK;
 }

@@ -211,11 +211,11 @@ static void warn(const itg_cli_logged *first, const itg_cli_logged *run)
     } checks[] = {
         {memcmp(a->model_hash, b->model_hash, sizeof a->model_hash) == 0, "model"},
         {strcmp(a->hardware_json, b->hardware_json) == 0, "hardware description"},
-        {itg_cli_compare_preprocess(a->preprocess_json, b->preprocess_json) == 0, "preprocessing"},
-        {itg_cli_same_data(&a->data, &b->data) && itg_cli_same_data(&a->labels, &b->labels),
+        {strcmp(a->preprocess_json, b->preprocess_json) == 0, "preprocessing"},
+        {itg_run_data_equal(&a->data, &b->data) && itg_run_data_equal(&a->labels, &b->labels),
          "data"},
-        {itg_cli_same_data(&a->holdout, &b->holdout) &&
-             itg_cli_same_data(&a->holdout_labels, &b->holdout_labels) &&
+        {itg_run_data_equal(&a->holdout, &b->holdout) &&
+             itg_run_data_equal(&a->holdout_labels, &b->holdout_labels) &&
              (a->holdout.name || a->seed == b->seed),
          "hold-out"},
         {itg_cli_same_goal(first, run), "goal"}};

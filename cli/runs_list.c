@@ -61,7 +61,7 @@ static int by_search(const itg_cli_logged *a, const itg_cli_logged *b)
     const itg_run_info *i = &a->record->info, *j = &b->record->info;
     int order = memcmp(i->model_hash, j->model_hash, sizeof i->model_hash);
     if (order == 0) order = strcmp(i->hardware_json, j->hardware_json);
-    if (order == 0) order = itg_cli_compare_preprocess(i->preprocess_json, j->preprocess_json);
+    if (order == 0) order = strcmp(i->preprocess_json, j->preprocess_json);
     if (order == 0) order = by_bytes(&i->data, &j->data);
     if (order == 0) order = by_bytes(&i->labels, &j->labels);
     if (order == 0) order = by_bytes(&i->holdout, &j->holdout);

@@ -18,9 +18,9 @@ static bool same_inputs(const itg_run_info *a, const itg_run_info *b)
            same_text(a->hardware_json, b->hardware_json) &&
            same_text(a->preprocess_json, b->preprocess_json) &&
            same_text(a->options_json, b->options_json) && same_text(a->space_json, b->space_json) &&
-           itg_cli_same_data(&a->data, &b->data) && itg_cli_same_data(&a->labels, &b->labels) &&
-           itg_cli_same_data(&a->holdout, &b->holdout) &&
-           itg_cli_same_data(&a->holdout_labels, &b->holdout_labels);
+           itg_run_data_equal(&a->data, &b->data) && itg_run_data_equal(&a->labels, &b->labels) &&
+           itg_run_data_equal(&a->holdout, &b->holdout) &&
+           itg_run_data_equal(&a->holdout_labels, &b->holdout_labels);
 }
 
 /* Finds the run with the most trials among those. Leaves out runs that another process writes. */

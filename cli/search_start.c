@@ -1,7 +1,6 @@
 /* --start: the point where a search begins; --past: runs whose trials the searcher learns from. */
 #include "base/base.h"
 #include "cli/cmd_search.h"
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,122 +139,21 @@ static itg_status take_start(itg_cli_search_work *w, itg_error *err)
 
 /* ---- earlier trials ---- */
 
-/* Returns what differs, so that trials are not points of one model; NULL if nothing does. */
-static const char *difference(const itg_run_info *a, const itg_run_info *b)
-{
-    if (memcmp(a->model_hash, b->model_hash, sizeof a->model_hash) != 0) return "another model";
-    if (strcmp(a->hardware_json, b->hardware_json) != 0) return "another hardware";
-    if (strcmp(a->engine_version, b->engine_version) != 0) return "another version of the engine";
-    if (!a->space_json || !b->space_json || strcmp(a->space_json, b->space_json) != 0)
-        return "other choices";
-    if (itg_cli_compare_preprocess(a->preprocess_json, b->preprocess_json) != 0)
-        return "another preprocessing";
-    if (!itg_cli_same_data(&a->data, &b->data) || !itg_cli_same_data(&a->labels, &b->labels))
-        return "other data";
-    return NULL;
-}
-
-typedef struct earlier {
-    itg_cli_search_work *w;
-    itg_run_log *log;
-    itg_run_info wanted;
-    itg_strbuf name; /* "RUN:TRIALS,..." */
-    int64_t capacity;
-} earlier;
-
-/* Adds at most `most` trials of a run; below zero: all. Leaves out trials of later rounds, which
- * have other codes of weights. */
-static itg_status add_trials(earlier *e, int64_t run, int64_t most, itg_error *err)
-{
-    itg_cli_past *past = &e->w->past;
-    itg_trial *trials = NULL;
-    int64_t count = 0;
-    itg_status status = itg_run_log_load_trials(e->log, run, &trials, &count, err);
-    if (status != ITG_OK) return status;
-    itg_cli_past_block *blocks =
-        realloc(past->blocks, sizeof *blocks * ((size_t)past->block_count + 1));
-    itg_trial *all = realloc(past->trials, sizeof *all * (size_t)(past->given.count + count + 1));
-    if (blocks) past->blocks = blocks;
-    if (all) past->trials = all;
-    if (!blocks || !all || (most > count)) {
-        itg_run_log_free_trials(trials, count);
-        return most > count
-                   ? itg_fail(err, ITG_MISMATCH,
-                              "run %" PRId64 " of %.200s has %" PRId64 " trials, and had %" PRId64,
-                              run, db_of(e->w), count, most)
-                   : itg_fail(err, ITG_NO_MEMORY, "no memory for earlier trials");
-    }
-    blocks[past->block_count++] = (itg_cli_past_block){trials, count};
-    if (most < 0) most = count;
-    for (int64_t i = 0; i < most; i++)
-        if (trials[i].round == 0) all[past->given.count++] = trials[i];
-    itg_strbuf_format(&e->name, "%s%" PRId64 ":%" PRId64, e->name.text ? "," : "", run, most);
-    return ITG_OK;
-}
-
-static itg_status add_run(earlier *e, int64_t run, int64_t most, bool must_fit, itg_error *err)
-{
-    itg_run_record *record = NULL;
-    itg_status status = itg_run_log_read_run(e->log, run, &record, err);
-    if (status != ITG_OK) return status;
-    const char *other = difference(&record->info, &e->wanted);
-    if (other && must_fit)
-        status = itg_fail(err, ITG_BAD_ARGUMENT,
-                          "--past: run %" PRId64 " of %.200s has %s: its trials say nothing here",
-                          run, db_of(e->w), other);
-    if (!other && record->trials > 0) status = add_trials(e, run, most, err);
-    itg_run_record_destroy(record);
-    return status;
-}
-
-static itg_status add_all(earlier *e, itg_error *err)
-{
-    int64_t *runs = NULL, count = 0;
-    itg_status status = itg_run_log_runs(e->log, &runs, &count, err);
-    for (int64_t i = 0; i < count && status == ITG_OK; i++)
-        status = add_run(e, runs[i], -1, false, err);
-    itg_free(runs);
-    return status;
-}
-
-/* Adds the runs of a list: "3,7", or with numbers of trials "3:120,7:85". */
-static itg_status add_listed(earlier *e, const char *list, itg_error *err)
-{
-    itg_status status = ITG_OK;
-    while (status == ITG_OK) {
-        char *end = NULL, *behind = NULL;
-        long long run = isdigit((unsigned char)*list) ? strtoll(list, &end, 10) : 0, most = -1;
-        if (run > 0 && *end == ':' && isdigit((unsigned char)end[1])) {
-            most = strtoll(end + 1, &behind, 10);
-            end = behind;
-        }
-        if (run <= 0 || (*end && *end != ','))
-            return itg_fail(err, ITG_BAD_ARGUMENT,
-                            "--past: '%.40s': expected numbers of runs with commas between, or all",
-                            list);
-        status = add_run(e, run, most, true, err);
-        if (!*end) break;
-        list = end + 1;
-    }
-    return status;
-}
-
 /* Reads the runs of --past. A log that does not exist yet has none. */
 static itg_status read_past(itg_cli_search_work *w, const char *what, itg_error *err)
 {
-    earlier e = {.w = w};
-    const bool all = strcmp(what, "all") == 0;
-    if (all && access(db_of(w), F_OK) != 0) return ITG_OK;
-    itg_status status = itg_cli_search_info(w, &e.wanted, err);
-    if (status == ITG_OK) status = itg_run_log_open_reader(db_of(w), &e.log, err);
-    if (status == ITG_OK) status = all ? add_all(&e, err) : add_listed(&e, what, err);
-    itg_run_log_close(e.log, NULL);
-    if (status == ITG_OK && e.name.failed)
-        status = itg_fail(err, ITG_NO_MEMORY, "no memory for earlier trials");
-    w->past.name = e.name.text;
-    w->past.given.name = e.name.text;
-    w->past.given.trials = w->past.trials;
-    if (status == ITG_OK && w->past.given.count > 0) w->options.past = &w->past.given;
+    itg_run_log *log = NULL;
+    itg_run_info wanted;
+    itg_error why = {0};
+    if (strcmp(what, "all") == 0 && access(db_of(w), F_OK) != 0) return ITG_OK;
+    itg_status status = itg_cli_search_info(w, &wanted, err);
+    if (status == ITG_OK) status = itg_run_log_open_reader(db_of(w), &log, err);
+    if (status == ITG_OK) {
+        status = itg_run_log_past(log, &wanted, what, &w->past, &why);
+        if (status != ITG_OK) itg_fail(err, status, "--past: %.400s", why.message);
+    }
+    itg_run_log_close(log, NULL);
+    if (status == ITG_OK) w->options.past = itg_run_past_trials(w->past);
     /* The options in the log name the runs, so their text is made again. */
     itg_free(w->options_json);
     itg_free(w->preprocess_json);
@@ -293,10 +191,6 @@ itg_status itg_cli_search_take_start(itg_cli_search_work *w, itg_error *err)
 
 void itg_cli_search_drop_start(itg_cli_search_work *w)
 {
-    for (int64_t i = 0; i < w->past.block_count; i++)
-        itg_run_log_free_trials(w->past.blocks[i].trials, w->past.blocks[i].count);
-    free(w->past.blocks);
-    free(w->past.trials);
-    itg_free(w->past.name);
+    itg_run_past_destroy(w->past);
     itg_search_start_destroy(w->start);
 }

@@ -15,7 +15,7 @@ STANDARD = ["stdbool.h", "stddef.h", "stdint.h"]
 
 # The list of a search's options as a table of text (search_options.def).
 OPTIONS = """#define ITG_SEARCH_OPTION(id, member, kind, resume, name, argument, preset, min, max, help) \\
-    (name, #member, #kind, preset, help),
+    (name, #member, #kind, #resume, preset, help),
 #include <intaglio/search_options.def>
 """
 
@@ -31,7 +31,7 @@ def preprocess(compiler, include, text, *flags):
 
 def declarations(compiler, include):
     """The headers as cffi's parser takes them: without inline functions, with the constants of macros."""
-    source = "#include <intaglio/explain.h>\n"
+    source = "#include <intaglio/explain.h>\n#include <intaglio/remote.h>\n"
     text = preprocess(compiler, include, source)
     text = re.sub(r"static inline [^{;]*\{.*?\n?\}", "", text, flags=re.S)
     macros = preprocess(compiler, include, source, "-dM")
@@ -40,7 +40,7 @@ def declarations(compiler, include):
 
 
 def options(compiler, include):
-    """[(name, member, kind, default or None, help)], as search_options.def has them."""
+    """[(name, member, kind, "KEPT" or "FREE", default or None, help)], as search_options.def has them."""
     rows = preprocess(compiler, include, OPTIONS).replace("NULL", "None")
     return eval("[" + rows + "]")  # string literals and None: the same in C and in Python
 

@@ -1,5 +1,5 @@
 /* The interface of remote/ for builds without libhiredis. */
-#include "remote/remote.h"
+#include <intaglio/remote.h>
 #include "base/base.h"
 
 static itg_status refuse(itg_error *err)

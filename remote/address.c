@@ -1,4 +1,4 @@
-#include "remote/remote.h"
+#include <intaglio/remote.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/base.h"

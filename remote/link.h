@@ -3,7 +3,7 @@
 #ifndef ITG_REMOTE_LINK_H
 #define ITG_REMOTE_LINK_H
 #include <hiredis/hiredis.h>
-#include "remote/remote.h"
+#include <intaglio/remote.h>
 #include "base/base.h"
 
 #define ITG_LINK_CALL_MS                                                                           \

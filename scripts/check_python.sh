@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
-need $build_packages python3 python3-venv
+need $build_packages libhiredis-dev libssl-dev redis-server python3 python3-venv
 
 cmake --preset release -DITG_BUILD_TESTS=OFF >/dev/null # the program, which the tests compare with
 build --preset release

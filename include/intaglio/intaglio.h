@@ -1208,6 +1208,18 @@ itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
 itg_status itg_run_log_load_trials(itg_run_log *log, int64_t run, itg_trial **out, int64_t *count,
                                    itg_error *err);
 void itg_run_log_free_trials(itg_trial *trials, int64_t count);
+/* Whether both are the same as far as the log knows: known and equal, or both unknown. */
+bool itg_run_data_equal(const itg_run_data *a, const itg_run_data *b);
+/* What keeps trials of one run from being points of the other: "another model"; NULL: nothing. */
+const char *itg_run_info_difference(const itg_run_info *a, const itg_run_info *b);
+/* Trials of earlier runs for itg_search_options.past. what: "all", those runs of the log that are
+ * like `wanted`; or numbers of runs with commas between, which must be, each with a number of its
+ * first trials or without: "3:120,7". Free it after the search; it keeps nothing of the log. */
+typedef struct itg_run_past itg_run_past;
+itg_status itg_run_log_past(itg_run_log *log, const itg_run_info *wanted, const char *what,
+                            itg_run_past **out, itg_error *err);
+const itg_search_past *itg_run_past_trials(const itg_run_past *past); /* NULL: there are none */
+void itg_run_past_destroy(itg_run_past *past);
 /* Removes the end of a run (stop reason, best, results), so that trials can be added. */
 itg_status itg_run_log_reopen_run(itg_run_log *log, int64_t run, itg_error *err);
 /* A whole run as a JSON file (docs/log-schema.md). Import gives it the next free number, and fails

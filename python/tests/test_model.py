@@ -86,3 +86,11 @@ def test_names_are_escaped():
     network.graph.input[0].name = network.graph.node[0].input[0] = "<script>x"
     page = intaglio.Model(network)._repr_html_()
     assert "&lt;script&gt;x" in page and "<script>" not in page
+
+
+def test_speeds_of_this_machine(digits):
+    measured, seconds = intaglio.Hardware("x86-vnni").measure(digits.model())
+    assert measured.name == "x86-vnni-measured" and 0 < seconds < 1
+    assert digits.model().check(measured)
+    with pytest.raises(intaglio.BadArgument, match="runs nothing as integers"):
+        intaglio.Hardware("float").measure(digits.model())

@@ -60,3 +60,20 @@ def test_into_a_folder_that_is_not_there(digits, tmp_path):
 def test_the_command(tmp_path):
     command = Path(sys.executable).with_name("intaglio")
     assert subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.startswith("intaglio ")
+
+
+def test_parts(digits, tmp_path):
+    result = search(digits, db=tmp_path / "runs.db")
+    assert result.report(part="course", format="csv").startswith("trial,quality,weight bytes")
+    assert result.report(tmp_path / "front.svg", part="front").read_text(encoding="utf-8").startswith("<svg ")
+    (tmp_path / "peers.csv").write_text("name,top1,weight_bytes\nothers,99.1%,3000\n")
+    assert "others: 3,000 weight bytes" in result.report(peers=tmp_path / "peers.csv")
+    strategy = digits.eight()
+    assert strategy.report(format="md").startswith("# strategy.json on cortex-m")
+    explained = strategy.report(x=digits.test_images[:32], y=digits.test_labels[:32], explain=True)
+    assert "Where the loss comes from" in explained and "top-1" in explained
+    assert "## Costs by layer" in strategy.realize().report(part="costs", format="md")
+    with pytest.raises(intaglio.Error, match="there is no part 'none'"):
+        result.report(part="none")
+    with pytest.raises(intaglio.BadArgument, match="explain"):
+        strategy.report(explain=True)

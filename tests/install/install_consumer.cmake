@@ -61,7 +61,7 @@ run(${NM} -D --defined-only ${WORK}/prefix/${LIBDIR}/libintaglio.so)
 string(REGEX MATCHALL "itg_[a-z0-9_]+" exported "${output}")
 list(FILTER exported EXCLUDE REGEX "^itg_parallel_failure$") # the name of a lock
 set(declared "")
-foreach(header intaglio.h explain.h share.h types.h)
+foreach(header intaglio.h explain.h remote.h share.h types.h)
   file(READ ${WORK}/prefix/include/intaglio/${header} text)
   string(REGEX REPLACE "/\\*[^*]*\\*+([^/*][^*]*\\*+)*/" "" text "${text}")
   string(REGEX MATCHALL "itg_[a-z0-9_]+\\(" names "${text}")

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "remote/remote.h"
+#include <intaglio/remote.h>
 
 static void takes(const char *text, const char *host, const char *port, const char *name,
                   const char *user, const char *password, bool tls)

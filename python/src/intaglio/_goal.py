@@ -195,13 +195,13 @@ _KINDS: dict[str, Callable[[Any, str], Any]] = {
 def option_names() -> dict[str, str]:
     """The options of search_options.def, but for those of the model: {keyword of search(): default, "" where it is none}."""
     return {
-        name.replace("-", "_"): preset or "" for name, member, _, preset, _ in SEARCH_OPTIONS if not member.startswith("model.")
+        name.replace("-", "_"): preset or "" for name, member, _, _, preset, _ in SEARCH_OPTIONS if not member.startswith("model.")
     }
 
 
 def set_options(out: Any, values: Mapping[str, Any]) -> None:
     """Sets the members of an itg_search_options (a pointer) that search_options.def lists, but for the model's."""
-    for name, member, kind, _, _ in SEARCH_OPTIONS:
+    for name, member, kind, _, _, _ in SEARCH_OPTIONS:
         keyword = name.replace("-", "_")
         if member.startswith("model."):
             continue
@@ -209,6 +209,13 @@ def set_options(out: Any, values: Mapping[str, Any]) -> None:
             set_text(out, member, _patterns(values[keyword]), keyword)
         else:
             setattr(out, member, _KINDS[kind](values[keyword], keyword))
+
+
+def copy_free_options(out: Any, source: Any) -> None:
+    """Copies what may differ when a run is resumed."""
+    for _, member, _, resume, _, _ in SEARCH_OPTIONS:
+        if resume == "FREE" and not member.startswith("model."):
+            setattr(out, member, getattr(source, member))
 
 
 def default_searcher(goal: Any) -> str:

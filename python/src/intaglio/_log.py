@@ -9,9 +9,9 @@ import os
 import socket
 import threading
 import time
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
-from ._library import Callbacks, Error, call, ffi, lib, make_text, path_bytes, text
+from ._library import BadArgument, Callbacks, Error, call, ffi, lib, make, make_text, path_bytes, text
 
 _TICK_S = 0.1
 
@@ -69,34 +69,12 @@ def _describe(out: Any, name: Any, data: Any) -> None:
         ffi.memmove(out.hash, lib.itg_data_hash(data), 32)
 
 
-class Recorder:
-    """Writes one run of a search; what fails is kept in `failure` and ends the search."""
+class RunInfo:
+    """What a search is about, as the log keeps it. struct: an itg_run_info, whose texts live as long as this does."""
 
-    def __init__(self, path: Any, work: Any):
-        self.failure: Optional[Error] = None
-        self.path = os.path.abspath(path)
-        self._lock, self._stops = threading.Lock(), threading.Event()
-        self._callbacks, self._renewed = Callbacks(), time.monotonic()
-        out = ffi.new("itg_run_log **")
-        call(lib.itg_run_log_open, path_bytes(path), out)
-        self._log = out[0]
-        try:
-            self.run = self._begin(work)
-        except BaseException:
-            lib.itg_run_log_close(self._log, ffi.NULL)
-            raise
-        self._thread = threading.Thread(target=self._tick, name="intaglio log", daemon=True)
-        self._thread.start()
-
-    def _begin(self, work: Any) -> int:
-        texts, run = _Texts(), ffi.new("int64_t *")
-        call(lib.itg_run_log_begin_run, self._log, self._info(work, texts), run)
-        call(lib.itg_run_log_take, self._log, run[0], self._claim(texts))
-        return run[0]
-
-    @staticmethod
-    def _info(work: Any, texts: _Texts) -> Any:
-        info = ffi.new("itg_run_info *")
+    def __init__(self, work: Any):
+        texts = self._texts = _Texts()
+        info = self.struct = ffi.new("itg_run_info *")
         info.model_name = texts.add(work.model.name)
         info.hardware_name = texts.add(work.hardware.name)
         info.searcher = texts.add(text(work.options.searcher))
@@ -111,7 +89,108 @@ class Recorder:
         ffi.memmove(info.model_hash, lib.itg_model_hash(work.model._model), 32)
         for member in ("data", "labels", "holdout", "holdout_labels"):
             _describe(getattr(info, member), texts.add(work.names[member]), getattr(work.data, member))
-        return info
+
+
+def _open_reader(path: Any) -> Any:
+    return make("itg_run_log", lambda log: lib.itg_run_log_close(log, ffi.NULL), lib.itg_run_log_open_reader, path_bytes(path))
+
+
+# ---- earlier trials ----
+
+
+def read_past(path: Any, work: Any, what: str) -> Any:
+    """The itg_run_past of earlier runs: "all", or "3:120,7"."""
+    log, wanted = _open_reader(path), RunInfo(work)
+    return make("itg_run_past", lib.itg_run_past_destroy, lib.itg_run_log_past, log, wanted.struct, what.encode("utf-8"))
+
+
+class Earlier:
+    """A run of the log that a search goes on with: its trials, which are not evaluated again."""
+
+    def __init__(self, path: Any, run: int):
+        self._log, self.run, self.path = _open_reader(path), run, path
+        self.record = make("itg_run_record", lib.itg_run_record_destroy, lib.itg_run_log_read_run, self._log, run)
+        out, count = ffi.new("itg_trial **"), ffi.new("int64_t *")
+        call(lib.itg_run_log_load_trials, self._log, run, out, count)
+        self.count = count[0]
+        self.trials = ffi.gc(out[0], lambda trials, count=count[0]: lib.itg_run_log_free_trials(trials, count))
+
+    @property
+    def is_complete(self) -> bool:
+        """It ended by itself, so that nothing is left to be added."""
+        return bool(self.record.ended) and text(self.record.stop_reason) in ("exhausted", "patience")
+
+    def take_start_and_past(self, work: Any) -> None:
+        """Where the run began, and what it learned from before, are not said again."""
+        options, source = self.record.info.options_json, b"its options"
+        start, name = ffi.new("itg_search_start **"), ffi.new("char **")
+        call(lib.itg_search_start_from_text, options, source, start)
+        if start[0]:
+            work.kept.append(ffi.gc(start[0], lib.itg_search_start_destroy))
+            work.options.start = work.kept[-1]
+        call(lib.itg_search_past_from_text, options, source, name)
+        if name[0]:
+            what = text(name[0])
+            lib.itg_free(name[0])
+            work.kept.append(read_past(self.path, work, what))
+            work.options.past = lib.itg_run_past_trials(work.kept[-1])
+
+    def check(self, work: Any, kept: Callable[[Any, Any], None]) -> None:
+        """Raises unless the search is the run's, but for how long it lasts. kept: copies what may differ between two
+        itg_search_options."""
+        place = f"run {self.run} of {os.fspath(self.path)}"
+        info, logged = RunInfo(work), self.record.info
+        difference = text(lib.itg_run_info_difference(ffi.addressof(self.record[0], "info"), info.struct))
+        for member in ("holdout", "holdout_labels"):
+            pair = (ffi.addressof(logged, member), ffi.addressof(info.struct, member))
+            if not difference and not lib.itg_run_data_equal(*pair):
+                difference = "another hold-out"
+        if difference:
+            raise BadArgument(f"{place} has {difference}, and cannot go on with this one", "BAD_ARGUMENT")
+        before = ffi.new("itg_search_options *")
+        call(lib.itg_search_options_from_text, logged.options_json, b"its options", before)
+        kept(before, work.options)
+        before.start, before.past = work.options.start, work.options.past
+        if make_text(lib.itg_search_options_text, before) != make_text(lib.itg_search_options_text, work.options):
+            raise BadArgument(f"{place} has other options: {text(logged.options_json)}", "BAD_ARGUMENT")
+        if 0 < work.options.trials < self.count:
+            raise BadArgument(f"trials: {place} has {self.count} already", "BAD_ARGUMENT")
+        work.options.replay, work.options.replay_count = self.trials, self.count
+
+
+# ---- writing ----
+
+
+class Recorder:
+    """Writes one run of a search, or goes on with it; what fails is kept in `failure` and ends the search."""
+
+    def __init__(self, path: Any, work: Any, earlier: Optional[Earlier] = None):
+        self.failure: Optional[Error] = None
+        self.path = os.path.abspath(path)
+        self._lock, self._stops = threading.Lock(), threading.Event()
+        self._callbacks, self._renewed = Callbacks(), time.monotonic()
+        out = ffi.new("itg_run_log **")
+        call(lib.itg_run_log_open, path_bytes(path), out)
+        self._log = out[0]
+        try:
+            self.run = self._begin(work) if earlier is None else self._go_on(earlier.run)
+        except BaseException:
+            lib.itg_run_log_close(self._log, ffi.NULL)
+            raise
+        self._thread = threading.Thread(target=self._tick, name="intaglio log", daemon=True)
+        self._thread.start()
+
+    def _begin(self, work: Any) -> int:
+        texts, info, run = _Texts(), RunInfo(work), ffi.new("int64_t *")
+        call(lib.itg_run_log_begin_run, self._log, info.struct, run)
+        call(lib.itg_run_log_take, self._log, run[0], self._claim(texts))
+        return run[0]
+
+    def _go_on(self, run: int) -> int:
+        texts = _Texts()
+        call(lib.itg_run_log_take, self._log, run, self._claim(texts))
+        call(lib.itg_run_log_reopen_run, self._log, run)
+        return run
 
     def _claim(self, texts: _Texts) -> Any:
         claim, found = ffi.new("itg_run_claim *"), _look_at(os.getpid())

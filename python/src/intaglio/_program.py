@@ -218,14 +218,16 @@ class Program:
 
     # ---- files ----
 
-    def report(self, path: Optional[PathLike] = None) -> Union[str, Path]:
+    def report(
+        self, path: Optional[PathLike] = None, *, part: Optional[str] = None, format: Optional[str] = None
+    ) -> Union[str, Path]:
         """Writes a report (docs/report.md) as one HTML file: the network drawn with bits and bytes, costs by layer, RAM over
-        time. Returns the path, or without one the HTML."""
+        time. part and format as of Strategy.report(). Returns the path, or without one the text."""
 
         def words(folder: Path) -> list[str]:
             return [self.save(folder / "program.itg", certificate=False).name]
 
-        return make_report(words, path)
+        return make_report(words, path, part, format)
 
     def save(self, path: PathLike, *, certificate: bool = True) -> Path:
         """Writes the program (docs/artefact.md), and its certificate beside it (docs/verify.md)."""

@@ -11,7 +11,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _html
 from ._data import Labels, Samples, Source, name_of
-from ._goal import Goal, default_searcher, set_options
+from ._goal import Goal, copy_free_options, default_searcher, set_options
 from ._library import (
     BadArgument,
     Callbacks,
@@ -28,8 +28,9 @@ from ._library import (
     take_buffer,
     text,
 )
-from ._log import Recorder
+from ._log import Earlier, Recorder, read_past
 from ._model import Hardware, HardwareLike, Model, as_hardware
+from ._remote import Coordinator
 from ._report import make_report
 from ._searcher import Searcher, is_searcher, user_searcher
 from ._strategy import Strategy
@@ -97,24 +98,33 @@ class SearchResult:
     front: the trials that are not dominated in the objectives; trials: all of them.
     Scores named search_* are on the search samples, the others on the hold-out; None: not known."""
 
-    def __init__(self, work: _Work, pointer: Any, recorder: Optional[Recorder], notes: Sequence[str]):
+    def __init__(self, work: _Work, pointer: Any, logged: Union[Recorder, Earlier, None], notes: Sequence[str]):
         self._work, self._pointer = work, pointer
-        self._db = recorder.path if recorder else None
-        self.run = recorder.run if recorder else None  # its number in the log; None: nothing is logged
+        self._db = os.path.abspath(logged.path) if logged else None
+        self.run = logged.run if logged else None  # its number in the log; None: nothing is logged
         self.notes = list(notes)  # what the goal cannot achieve, and the like
         self._best: Optional[Strategy] = None
 
     def report(
-        self, path: Union[str, "os.PathLike[str]", None] = None, *, pareto: Union[str, Sequence[str], None] = None
+        self,
+        path: Union[str, "os.PathLike[str]", None] = None,
+        *,
+        pareto: Union[str, Sequence[str], None] = None,
+        peers: Union[str, "os.PathLike[str]", None] = None,
+        part: Optional[str] = None,
+        format: Optional[str] = None,
     ) -> Union[str, Path]:
         """Writes a report of a search that is in a log (search(db=...)) as one HTML file (docs/report.md): results, its course,
-        the front with intervals, what the best chose. pareto: costs of the front's plots, as of search(). Returns the path, or
-        without one the HTML."""
+        the front with intervals, what the best chose, sensitivities where the log has them. pareto: costs of the front's plots,
+        as of search(). peers: a .csv file of what others reached. part: "front", "course"...: that part alone. format: "html",
+        "md", "csv" or "svg" (default: as the path ends). Returns the path, or without one the text."""
         if self.run is None:
             raise BadArgument("a report takes a search that is logged: search(..., db=PATH)")
         costs = [pareto] if isinstance(pareto, str) else list(pareto or ())
         arguments = [str(self.run), "--db", self._db, *(["--pareto", ",".join(costs)] if costs else [])]
-        return make_report(lambda _: arguments, path)
+        if peers is not None:
+            arguments += ["--peers", os.path.abspath(peers)]
+        return make_report(lambda _: arguments, path, part, format)
 
     @property
     def best(self) -> Optional[Strategy]:
@@ -308,7 +318,13 @@ class _Hooks:
     MOST = 2**63 - 1  # planned, where it is not known
 
     def __init__(
-        self, callbacks: Callbacks, interrupt: Interrupt, progress: Any, recorder: Optional[Recorder], searcher: Any = None
+        self,
+        callbacks: Callbacks,
+        interrupt: Interrupt,
+        progress: Any,
+        recorder: Optional[Recorder],
+        searcher: Any = None,
+        coordinator: Optional[Coordinator] = None,
     ):
         self._callbacks, self._interrupt = callbacks, interrupt
         self._progress, self._recorder = progress, recorder
@@ -323,6 +339,8 @@ class _Hooks:
             self.struct.searcher = self._searcher
         if recorder:
             callbacks.set(self.struct, "trial", self._trial, lib.ITG_OK)
+        if coordinator:
+            self.struct.evaluator = coordinator.open(callbacks, self._cancelled, self.notes.append)
         if progress:
             callbacks.set(self.struct, "progress", self._show)
 
@@ -382,6 +400,22 @@ def _start_of(start: Any, work: _Work) -> Any:
     return make("itg_search_start", lib.itg_search_start_destroy, function, model, hardware, how, given)
 
 
+def _take_log(db: Any, resume: Optional[int], past: Any, work: _Work) -> Optional[Earlier]:
+    """Has the search go on with an earlier run, or learn from others. Returns the run that it goes on with."""
+    if db is None and (resume is not None or past is not None):
+        raise BadArgument(f"{'past' if resume is None else 'resume'} goes with db, the log of the run", "BAD_ARGUMENT")
+    if resume is not None:
+        earlier = Earlier(db, resume)
+        earlier.take_start_and_past(work)
+        earlier.check(work, copy_free_options)
+        return earlier
+    if past is not None and (past != "all" or os.path.exists(db)):
+        what = past if isinstance(past, str) else ",".join(map(str, [past] if isinstance(past, int) else past))
+        work.kept.append(read_past(db, work, what))
+        work.options.past = lib.itg_run_past_trials(work.kept[-1])
+    return None
+
+
 def _end_log(recorder: Recorder, work: _Work, pointer: Any) -> None:
     end, best, kept = ffi.new("itg_run_end *"), lib.itg_search_best(pointer), []
     end.stop_reason, end.best_trial = lib.itg_search_stop_reason(pointer), best.index if best else -1
@@ -409,10 +443,16 @@ def _fail_log(recorder: Recorder, failure: Error) -> None:
 
 
 def _run(
-    work: _Work, callbacks: Callbacks, progress: Any, recorder: Optional[Recorder], searcher: Any
+    work: _Work,
+    callbacks: Callbacks,
+    progress: Any,
+    recorder: Optional[Recorder],
+    searcher: Any,
+    coordinator: Optional[Coordinator],
+    earlier: Optional[Earlier],
 ) -> SearchResult:
     interrupt = Interrupt()
-    hooks = _Hooks(callbacks, interrupt, progress, recorder, searcher)
+    hooks = _Hooks(callbacks, interrupt, progress, recorder, searcher, coordinator)
     arguments = (lib.itg_search, *work.arguments, hooks.struct)
     try:
         pointer = run_interruptibly(
@@ -431,7 +471,7 @@ def _run(
     if callbacks.failure is not None:
         raise callbacks.failure
     misfits = text(lib.itg_search_start_misfits(work.options.start)) if work.options.start else ""
-    return SearchResult(work, pointer, recorder, [misfits] * bool(misfits) + hooks.notes)
+    return SearchResult(work, pointer, recorder or earlier, [misfits] * bool(misfits) + hooks.notes)
 
 
 def search(
@@ -483,6 +523,10 @@ def search(
     cache_mb: int = 256,
     progress: Union[bool, Progress] = True,
     db: Union[str, "os.PathLike[str]", None] = None,
+    resume: Optional[int] = None,
+    past: Union[str, int, Sequence[int], None] = None,
+    workers: Optional[str] = None,
+    recheck: float = 0.02,
 ) -> SearchResult:
     """Searches the bit width of every edge. The same arguments give the same strategy as the program `intaglio search`,
     byte for byte, on any machine and any number of threads.
@@ -515,6 +559,11 @@ def search(
     threads: 0: all of the machine. cache_mb: memory for shared activations. Neither changes a result.
     progress: True: a bar of tqdm where it is there, else lines on stderr; or a function of (trial, best, planned).
     db: path of a SQLite log (docs/log-schema.md), which `intaglio runs` shows.
+    resume: the number of a run of db that this search goes on with, from where it was interrupted or from where trials or
+    seconds ended it; the other arguments are what they were (start and past need not be said again). past: numbers of runs of db,
+    or "all", whose trials hybrid or surrogate learns from before it begins.
+    workers: "redis://[:PASSWORD@]HOST[:PORT]/NAME" (rediss:// for TLS; docs/scale.md): `intaglio worker` evaluates the trials on
+    other machines. recheck: the share of trials that two of them compute. Neither changes a result.
 
     Ctrl-C ends the search with what it has found (stop_reason "cancelled"); KeyboardInterrupt where that is nothing."""
     words = dict(locals())
@@ -538,12 +587,16 @@ def search(
     if start is not None:
         work.kept.append(_start_of(start, work))
         work.options.start = work.kept[-1]
-    recorder = Recorder(db, work) if db is not None else None
+    earlier = _take_log(db, resume, past, work)
+    coordinator = Coordinator(workers, recheck, work.model, threads) if workers is not None else None
+    recorder = Recorder(db, work, earlier) if db is not None and not (earlier and earlier.is_complete) else None
     bar = _progress(progress, ffi.addressof(work.options[0], "goal"))
     try:
-        return _run(work, callbacks, bar, recorder, own)
+        return _run(work, callbacks, bar, recorder, own, coordinator, earlier)
     finally:
         if bar:
             bar.close()
+        if coordinator:
+            coordinator.close()
         if recorder:
             recorder.close()

@@ -276,18 +276,30 @@ class Strategy:
         return Inspection(f"{self.model.name} on {self.hardware.name}", rows, EdgeReport._fields)
 
     def report(
-        self, path: Union[str, "os.PathLike[str]", None] = None, x: Optional[Samples] = None
+        self,
+        path: Union[str, "os.PathLike[str]", None] = None,
+        x: Optional[Samples] = None,
+        y: Optional[Labels] = None,
+        *,
+        explain: bool = False,
+        part: Optional[str] = None,
+        format: Optional[str] = None,
     ) -> Union[str, Path]:
         """Writes a report (docs/report.md) as one HTML file: the network drawn with bits and bytes, costs by layer, RAM over
-        time; with samples x [samples, ...] (an array, a dict of arrays or a file) also SQNR and ranges of each edge. Returns
-        the path, or without one the HTML."""
+        time; with samples x [samples, ...] (an array, a dict of arrays or a file) also SQNR, ranges and histograms of each edge,
+        with explain also where the loss comes from on the first 256 of them (and labels y). part: "network", "costs"...: that
+        part alone. format: "html", "md", "csv" or "svg" (default: as the path ends). Returns the path, or without one the text."""
+        if explain and x is None:
+            raise BadArgument("explain: a report explains the loss on samples x", "BAD_ARGUMENT")
 
         def words(folder: Path) -> list[str]:
             self.save(folder / "strategy.json")
             data = [] if x is None else ["--data", data_file(x, folder)]
+            data += ["--explain", "--quiet"] if explain else []
+            data += ["--labels", data_file(y, folder, "labels")] if explain and y is not None else []
             return [self.model._file(folder), "strategy.json", *data]
 
-        return make_report(words, path)
+        return make_report(words, path, part, format)
 
     def explain(
         self,

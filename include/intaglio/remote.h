@@ -5,10 +5,16 @@
  * scorer of share.h. Both keep going when the server is lost, and do again what was lost with it.
  * Nothing that the server sends is executed or trusted.
  *
- * Without libhiredis at build time (remote/absent.c) both fail with ITG_UNSUPPORTED. */
-#ifndef ITG_REMOTE_H
-#define ITG_REMOTE_H
+ * Without libhiredis at build time both fail with ITG_UNSUPPORTED. */
+#ifndef INTAGLIO_REMOTE_H
+#define INTAGLIO_REMOTE_H
 #include <intaglio/share.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 #define ITG_REMOTE_NAME 64
 
@@ -63,4 +69,11 @@ typedef struct itg_worker_options {
 /* Evaluates trials until hooks.stops, or it was idle for too long: ITG_OK. ITG_MISMATCH: a search
  * refuses this worker, or it fails the proof; the error says why. */
 itg_status itg_worker_run(const itg_worker_options *options, itg_error *err);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
 #endif
