@@ -107,6 +107,12 @@ const char *itg_model_data_file(const itg_model *model, int32_t index)
 {
     return index >= 0 && index < model->data_file_count ? model->data_files[index] : NULL;
 }
+const char *itg_model_metadata(const itg_model *model, const char *key)
+{
+    for (int32_t i = 0; i < model->metadata_count; i++)
+        if (strcmp(model->metadata_keys[i], key) == 0) return model->metadata_values[i];
+    return NULL;
+}
 bool itg_model_quantized(const itg_model *model)
 {
     return model->quantized;

@@ -26,7 +26,7 @@ static const struct preset {
     {"ImageNet, as PyTorch", false, "1/255", "0.485,0.456,0.406", "0.229,0.224,0.225"},
     {"ImageNet, as Caffe", true, NULL, "103.939,116.779,123.68", NULL},
 };
-enum { PRESETS = sizeof presets / sizeof *presets };
+enum { PRESETS = sizeof presets / sizeof *presets, TOLD = PRESETS };
 static const char *const layouts[LAYOUTS] = {NULL, "nchw", "nhwc"};
 
 typedef struct work {
@@ -36,7 +36,8 @@ typedef struct work {
     const char *model_path, *data, *labels; /* labels NULL: none */
     itg_model *model;
     itg_cli_data opened;
-    int preset, layout; /* the best; -1: none runs, or there is nothing to judge by */
+    struct preset told; /* by the model's metadata; name NULL: it tells nothing */
+    int preset, layout; /* the best, TOLD: that one; -1: none runs, or nothing judges them */
     double best;
     const char *metric;
     itg_cli_table table;
@@ -97,11 +98,36 @@ static size_t common_length(const char *a, const char *b)
     return n;
 }
 
+/* ---- what the model tells ---- */
+
+/* Reads what ONNX's metadata says of images (docs/MetadataProps.md of the specification), and what
+ * exporters of Ultralytics' networks do, whose samples are 0..1. */
+static void read_told(work *w)
+{
+    static const struct {
+        const char *value;
+        int preset;
+    } ranges[] = {{"NominalRange_0_255", 0}, {"Normalized_0_1", 1}, {"Normalized_1_1", 2}};
+    const char *range = itg_model_metadata(w->model, "Image.NominalPixelRange"),
+               *format = itg_model_metadata(w->model, "Image.BitmapPixelFormat"),
+               *author = itg_model_metadata(w->model, "author");
+    if (!range && author && strcmp(author, "Ultralytics") == 0) range = "Normalized_0_1";
+    for (size_t i = 0; range && i < sizeof ranges / sizeof *ranges; i++)
+        if (strcmp(range, ranges[i].value) == 0) w->told = presets[ranges[i].preset];
+    if (w->told.name && format) w->told.bgr = strncmp(format, "Bgr", 3) == 0;
+    if (w->told.name) w->told.name = "as the model's metadata says";
+}
+
 /* ---- trying ---- */
 
-static bool preset_of(int preset, int layout, itg_preprocess *out)
+static const struct preset *preset_at(const work *w, int preset)
 {
-    const struct preset *p = &presets[preset];
+    return preset == TOLD ? &w->told : &presets[preset];
+}
+
+static bool preset_of(const work *w, int preset, int layout, itg_preprocess *out)
+{
+    const struct preset *p = preset_at(w, preset);
     int32_t one = 0;
     *out = itg_preprocess_default();
     out->bgr = p->bgr;
@@ -152,7 +178,7 @@ static bool fits(const work *w, const char *data, const char *labels)
         ITG_OK)
         return false;
     for (int layout = 0; layout < LAYOUTS && !fit; layout++)
-        fit = preset_of(0, layout, &p) && evaluate(w, &p, &opened, &score, NULL) == ITG_OK;
+        fit = preset_of(w, 0, layout, &p) && evaluate(w, &p, &opened, &score, NULL) == ITG_OK;
     itg_cli_data_close(&opened);
     return fit;
 }
@@ -196,15 +222,15 @@ static void try_preset(work *w, int preset, int layout)
 {
     itg_preprocess p;
     itg_score score;
-    if (!preset_of(preset, layout, &p)) return;
+    if (!preset_of(w, preset, layout, &p)) return;
     if (evaluate(w, &p, &w->opened, &score, NULL) != ITG_OK) return;
     const bool classes = itg_score_knows(&score, ITG_METRIC_TOP1);
     const bool targets = itg_score_knows(&score, ITG_METRIC_MSE);
     if (!classes && !targets) return;
     const double value = score.value[classes ? ITG_METRIC_TOP1 : ITG_METRIC_MSE];
     w->metric = classes ? "top-1" : "mean squared error";
-    itg_cli_table_texts(&w->table, presets[preset].name, layouts[layout] ? layouts[layout] : "",
-                        NULL);
+    itg_cli_table_texts(&w->table, preset_at(w, preset)->name,
+                        layouts[layout] ? layouts[layout] : "", NULL);
     itg_cli_table_cell(&w->table, classes ? "%.2f %%" : "%g", classes ? 100 * value : value);
     if (w->preset >= 0 && (classes ? value <= w->best : value >= w->best)) return;
     w->preset = preset;
@@ -218,9 +244,12 @@ static itg_status try_all(work *w, itg_error *err)
                                                 TRIED_SAMPLES, &w->opened, err);
     itg_cli_table_init(&w->table, "llr");
     itg_cli_table_texts(&w->table, "preprocessing", "layout", "quality", NULL);
-    for (int layout = 0; layout < LAYOUTS && status == ITG_OK && w->labels; layout++)
+    for (int layout = 0; layout < LAYOUTS && status == ITG_OK && w->labels; layout++) {
+        if (w->told.name) try_preset(w, TOLD, layout); /* the first among equals */
         for (int preset = 0; preset < PRESETS; preset++)
             try_preset(w, preset, layout);
+    }
+    if (w->preset < 0 && w->told.name) w->preset = TOLD;
     return status;
 }
 
@@ -245,8 +274,8 @@ static itg_status write_project(const work *w, itg_error *err)
     put_key(&text, "labels", w->labels);
     put_key(&text, "hw", w->args->values[ITG_CLI_OPT_HW].text);
     if (w->preset >= 0) {
-        const struct preset *p = &presets[w->preset];
-        itg_strbuf_format(&text, "# %s: the best of those tried\n", p->name);
+        const struct preset *p = preset_at(w, w->preset);
+        itg_strbuf_format(&text, "# %s%s\n", p->name, w->metric ? ": the best of those tried" : "");
         if (p->bgr) itg_strbuf_add(&text, "bgr = true\n");
         put_key(&text, "scale", p->scale);
         put_key(&text, "mean", p->mean);
@@ -268,17 +297,19 @@ static itg_status detect(work *w, itg_error *err)
                         ITG_CLI_PROJECT);
     itg_status status = list(w, err);
     if (status == ITG_OK) status = find_model(w, err);
+    if (status == ITG_OK) read_told(w);
     if (status == ITG_OK) status = find_data(w, err);
     if (status == ITG_OK) status = try_all(w, err);
     if (status != ITG_OK) return status;
     itg_cli_print_line("model", "%s", w->model_path);
     itg_cli_print_line("data", "%s", w->data);
     itg_cli_print_line("labels", "%s", w->labels ? w->labels : "none found: say --labels");
-    if (w->preset >= 0) {
+    if (w->metric) {
         printf("\nThe float network on the first samples (%s):\n", w->metric);
         itg_cli_table_print(&w->table);
     } else {
-        itg_cli_print_line("preprocessing", "not known: nothing to judge it by");
+        itg_cli_print_line("preprocessing", "%s",
+                           w->told.name ? w->told.name : "not known: nothing to judge it by");
     }
     return write_project(w, err);
 }
@@ -304,7 +335,8 @@ const itg_cli_command itg_cli_init = {
     .details = "What is not named is looked for in this folder: the only .onnx file, the largest "
                "data that it takes,\nlabels of as many samples whose name begins alike. The common "
                "preprocessings are tried with the\nfloat network on the first samples; the best "
-               "against the labels is taken, and the table is shown.\nCommands that are called in "
+               "against the labels is taken, and the table is shown.\nWithout labels it is what "
+               "the model's metadata says, if anything.\nCommands that are called in "
                "this folder take the values of intaglio.toml where their own words do\nnot say "
                "otherwise (docs/command-line.md).",
     .max_arguments = 1,

@@ -116,6 +116,7 @@ static int check_words(const itg_cli_args *args, const action *a)
                    {ITG_CLI_OPT_RUNS_MODEL, a->filters},
                    {ITG_CLI_OPT_RUNS_HW, a->filters || a->run == itg_cli_runs_history},
                    {ITG_CLI_OPT_RUNS_TRIALS, a->trials},
+                   {ITG_CLI_OPT_WATCH, a->trials},
                    {ITG_CLI_OPT_RUNS_OUT, a->output},
                    {ITG_CLI_OPT_PARETO, a->run == itg_cli_runs_front}};
     if (words < a->words)
@@ -157,7 +158,7 @@ const itg_cli_command itg_cli_runs = {
     .name = "runs",
     .summary = "Shows, compares and exchanges the runs that searches wrote to their database",
     .usage = "list [--model M] [--hw T]\n"
-             "show RUN [--trials]\n"
+             "show RUN [--trials] [--watch]\n"
              "best [--model M] [--hw T] [-o strategy.json]\n"
              "best RUN --trial N -o strategy.json [--model FILE --data X ...]\n"
              "compare A B [C ...]\n"
@@ -173,7 +174,7 @@ const itg_cli_command itg_cli_runs = {
         "model, by its\nfile name or the first digits of its hash, each against the one before. "
         "front: the trials of a run that\nno other one beats both in quality and in the costs that "
         "its goal names. export and import: one run as a JSON file. "
-        "Reading is possible while a search writes.\n\n"
+        "Reading is possible while a search writes;\nshow --watch follows it until it ends.\n\n"
         "best RUN --trial N: the strategy of any trial. It takes the model and the data of the "
         "run, "
         "which are\ncalibrated on and evaluated again; files that moved since are named as for "
@@ -184,8 +185,8 @@ const itg_cli_command itg_cli_runs = {
     .arguments = {"list, show, best, compare, history, front, export or import", "RUN or FILE",
                   "B"},
     .options = {ITG_CLI_OPT_RUNS_DB, ITG_CLI_OPT_RUNS_MODEL, ITG_CLI_OPT_RUNS_HW,
-                ITG_CLI_OPT_RUNS_TRIALS, ITG_CLI_OPT_RUNS_TRIAL, ITG_CLI_OPT_DATA,
-                ITG_CLI_OPT_LABELS, ITG_CLI_OPT_HOLDOUT, ITG_CLI_OPT_HOLDOUT_LABELS,
-                ITG_CLI_OPT_PARETO, ITG_CLI_OPT_RUNS_OUT},
+                ITG_CLI_OPT_RUNS_TRIALS, ITG_CLI_OPT_WATCH, ITG_CLI_OPT_RUNS_TRIAL,
+                ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_HOLDOUT,
+                ITG_CLI_OPT_HOLDOUT_LABELS, ITG_CLI_OPT_PARETO, ITG_CLI_OPT_RUNS_OUT},
     .run = run,
 };

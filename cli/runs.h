@@ -118,6 +118,10 @@ int itg_cli_runs_front(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_compare(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_compare_all(const itg_cli_args *args, itg_run_log *log); /* more than two */
 int itg_cli_runs_history(const itg_cli_args *args, itg_run_log *log);
+/* Shows the progress of a run that another process writes, and returns when it ends (runs_watch.c).
+ */
+itg_status itg_cli_runs_watch(const itg_cli_args *args, itg_run_log *log, int64_t run,
+                              itg_error *err);
 int itg_cli_runs_trial(const itg_cli_args *args); /* best RUN --trial N */
 /* Reads the run number from the argument at `place`. Prints usage errors. */
 int itg_cli_run_number(const itg_cli_args *args, int place, int64_t *out);

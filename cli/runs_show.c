@@ -388,6 +388,8 @@ int itg_cli_runs_show(const itg_cli_args *args, itg_run_log *log)
     int64_t run = 0;
     int status = itg_cli_run_number(args, 1, &run);
     if (status != ITG_CLI_OK) return status;
+    if (args->given[ITG_CLI_OPT_WATCH] && itg_cli_runs_watch(args, log, run, &err) != ITG_OK)
+        return itg_cli_fail_error(&err);
     if (itg_cli_shown_read(&s, log, run, &err) != ITG_OK)
         status = itg_cli_fail_error(&err);
     else

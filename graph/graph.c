@@ -339,6 +339,17 @@ itg_status itg_graph_set_data_files(itg_graph *g, const char *const *paths, int3
     return ITG_OK;
 }
 
+itg_status itg_graph_set_metadata(itg_graph *g, const char *const *keys, const char *const *values,
+                                  int32_t count, itg_error *err)
+{
+    g->metadata_keys = itg_arena_texts(g->arena, keys, (size_t)count);
+    g->metadata_values = itg_arena_texts(g->arena, values, (size_t)count);
+    if (!g->metadata_keys || !g->metadata_values)
+        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for its metadata", g->name);
+    g->metadata_count = count;
+    return ITG_OK;
+}
+
 itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_graph **out,
                                   itg_error *err)
 {

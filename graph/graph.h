@@ -62,11 +62,15 @@ typedef struct itg_graph {
     bool rebatched;                /* prepared for batch 1 where the file has another, or any */
     unsigned char source_hash[32]; /* itg_onnx_file.hash; zeros if made by hand */
     int32_t data_file_count;
-    const char *const *data_files;     /* other files that its data was read from */
-    itg_names value_names, node_names; /* ids by name */
+    const char *const *data_files; /* other files that its data was read from */
+    int32_t metadata_count;
+    const char *const *metadata_keys, *const *metadata_values; /* of the file */
+    itg_names value_names, node_names;                         /* ids by name */
 } itg_graph;
 
 /* Copies the paths. */
+itg_status itg_graph_set_metadata(itg_graph *g, const char *const *keys, const char *const *values,
+                                  int32_t count, itg_error *err);
 itg_status itg_graph_set_data_files(itg_graph *g, const char *const *paths, int32_t count,
                                     itg_error *err);
 itg_status itg_graph_create(const char *name, itg_graph **out, itg_error *err);

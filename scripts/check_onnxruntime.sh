@@ -13,14 +13,20 @@ python=build/venv/bin/python
 $python -c 'import numpy, onnx, onnxruntime' 2>/dev/null ||
     $python -m pip install --quiet --disable-pip-version-check numpy onnx onnxruntime
 export PYTHONDONTWRITEBYTECODE=1
-exported=
 if [ "${1:-}" = --exported ]; then
-    exported=yes
     shift
+    exec $python tests/onnxruntime/exported.py build/release/intaglio "$@"
 fi
-status=0
-[ "$exported" ] || $python tests/onnxruntime/compare.py build/release/intaglio "$@" || status=1
-[ "$exported" ] || $python tests/onnxruntime/inputs.py build/release/intaglio || status=1
-[ "$exported" ] || set --
-$python tests/onnxruntime/exported.py build/release/intaglio "$@" || status=1
-exit $status
+target() {
+    status=0
+    $python tests/onnxruntime/compare.py build/release/intaglio "$@" || status=1
+    $python tests/onnxruntime/inputs.py build/release/intaglio || status=1
+    return $status
+}
+# Each uses one thread, so they run side by side; what the first one prints comes at the end.
+failed=0
+target "$@" >build/onnxruntime.log 2>&1 &
+$python tests/onnxruntime/exported.py build/release/intaglio || failed=1
+wait $! || failed=1
+cat build/onnxruntime.log
+exit $failed

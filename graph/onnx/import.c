@@ -342,6 +342,9 @@ static itg_status import_file(const itg_onnx_file *file, const char *outputs,
     im.graph->left_labels_out = file->labels_left_out > 0 && !*outputs;
     memcpy(im.graph->source_hash, file->hash, sizeof im.graph->source_hash);
     status = itg_graph_set_data_files(im.graph, file->data_files, file->data_file_count, err);
+    if (status == ITG_OK)
+        status = itg_graph_set_metadata(im.graph, file->metadata_key, file->metadata_value,
+                                        file->metadata_count, err);
     if (status != ITG_OK) {
         itg_graph_destroy(im.graph);
         return status;

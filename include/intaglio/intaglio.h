@@ -87,6 +87,8 @@ const char *itg_model_name(const itg_model *model);        /* file name without 
 const unsigned char *itg_model_hash(const itg_model *model);
 /* Paths of these other files, in its folder; NULL: past the last one. */
 const char *itg_model_data_file(const itg_model *model, int32_t index);
+/* A value of the file's metadata (ONNX's metadata_props); NULL: it has no such key. */
+const char *itg_model_metadata(const itg_model *model, const char *key);
 /* The file quantizes values itself: their ranges are kept, and they are not rounded. */
 bool itg_model_quantized(const itg_model *model);
 bool itg_model_narrowed(const itg_model *model); /* the file's float64 numbers became float32 */

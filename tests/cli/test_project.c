@@ -45,6 +45,64 @@ static void init_finds_what_the_folder_holds(void **state)
     itg_json_destroy(json);
 }
 
+/* Appends a key of the metadata to a model (ModelProto.metadata_props, field 14). */
+static void add_metadata(const char *path, const char *key, const char *value)
+{
+    unsigned char *bytes = NULL;
+    size_t count = 0;
+    const size_t k = strlen(key), v = strlen(value);
+    assert_int_equal(itg_file_read(path, 1 << 24, &bytes, &count, NULL), ITG_OK);
+    unsigned char *more = realloc(bytes, count + k + v + 6), *at;
+    assert_non_null(more);
+    at = more + count;
+    *at++ = 0x72;
+    *at++ = (unsigned char)(k + v + 4);
+    *at++ = 0x0A;
+    *at++ = (unsigned char)k;
+    memcpy(at, key, k);
+    at += k;
+    *at++ = 0x12;
+    *at++ = (unsigned char)v;
+    memcpy(at, value, v);
+    put(path, more, count + k + v + 6);
+    free(more);
+}
+
+/* Without labels the model's word is taken; with labels it is tried like the others. */
+static void init_reads_the_models_metadata(void **state)
+{
+    (void)state;
+    unsigned char *bytes = NULL;
+    size_t count = 0;
+    assert_int_equal(itg_file_read("digits.onnx", 1 << 24, &bytes, &count, NULL), ITG_OK);
+    put("told.onnx", bytes, count);
+    add_metadata("told.onnx", "Image.NominalPixelRange", "Normalized_1_1");
+    add_metadata("told.onnx", "Image.BitmapPixelFormat", "Bgr8");
+    free(bytes);
+    assert_int_equal(rename("digits_test_labels.npy", "hidden"), 0);
+    remove(PROJECT);
+    outcome o = run("init told.onnx --data digits_test_images.npy");
+    assert_int_equal(rename("hidden", "digits_test_labels.npy"), 0);
+    if (o.status != 0) fail_msg("%s", o.err);
+    assert_contains(o.out, "as the model's metadata says");
+    done(&o);
+    char *text = text_of(PROJECT);
+    assert_contains(text, "# as the model's metadata says\nbgr = true\nscale = \"1/255\"\nmean = "
+                          "\"0.5\"\nstd = \"0.5\"\n");
+    free(text);
+    remove(PROJECT);
+    o = run("init told.onnx");
+    if (o.status != 0) fail_msg("%s", o.err);
+    assert_contains(o.out, "as the model's metadata says");
+    assert_contains(o.out, "99.61 %");
+    done(&o);
+    text = text_of(PROJECT);
+    assert_contains(text, "# 0..1: the best of those tried\nscale = \"1/255\"\n");
+    free(text);
+    remove(PROJECT);
+    remove("told.onnx");
+}
+
 static void the_nearer_word_wins(void **state)
 {
     (void)state;
@@ -85,6 +143,7 @@ static void what_is_wrong_is_named_with_its_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(init_finds_what_the_folder_holds),
+                                       cmocka_unit_test(init_reads_the_models_metadata),
                                        cmocka_unit_test(the_nearer_word_wins),
                                        cmocka_unit_test(what_is_wrong_is_named_with_its_line)};
     if (enter_folder("project") != 0) return 1;

@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 from check_pairs import PAIRS, Failed, Files, Report, targets_of
 
@@ -133,6 +134,16 @@ def check_trials(program, pair, files, target, folder, turn, full, sets):
     return f"{searcher}: {len(expected[0])} trials, {raced} raced, also with {', '.join(name for name, *_ in others)}"
 
 
+def check_target(report, options, pair, files, target, turn):
+    with tempfile.TemporaryDirectory() as folder:
+        samples = LARGE_SAMPLES if pair.name in LARGE else SAMPLES
+        report.attempt(f"{pair.name} {target}", lambda: check_digests(options.program, pair, files, target, folder, samples))
+        artefact = os.path.join(folder, "program.itg")
+        sets = kernel_sets(options.program, artefact, ["--data", files.samples]) if os.path.exists(artefact) else []
+        report.attempt(f"{pair.name} {target} trials",
+                       lambda: check_trials(options.program, pair, files, target, folder, turn, options.full, sets))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -140,7 +151,7 @@ def main():
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--only", action="append", default=[])
     options = parser.parse_args()
-    report, turn = Report(), 0
+    report, turn, jobs = Report(), 0, []
     for pair in PAIRS:
         files = Files(os.path.join(options.data, "models", pair.model + ".onnx"), *(os.path.join(options.data, file) for file in pair.data))
         absent = [file for file in files if not os.path.exists(file)]
@@ -151,13 +162,10 @@ def main():
             if absent:
                 report.line("skipped", f"{pair.name} {target}", f"{absent[0]} is absent")
                 continue
-            with tempfile.TemporaryDirectory() as folder:
-                samples = LARGE_SAMPLES if pair.name in LARGE else SAMPLES
-                report.attempt(f"{pair.name} {target}", lambda: check_digests(options.program, pair, files, target, folder, samples))
-                artefact = os.path.join(folder, "program.itg")
-                sets = kernel_sets(options.program, artefact, ["--data", files.samples]) if os.path.exists(artefact) else []
-                report.attempt(f"{pair.name} {target} trials",
-                               lambda: check_trials(options.program, pair, files, target, folder, turn, options.full, sets))
+            jobs.append((report, options, pair, files, target, turn))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # most of the programs that they run use one thread
+        for job in [pool.submit(check_target, *job) for job in jobs]:
+            job.result()
     print(", ".join(f"{count} {verdict}" for verdict, count in report.counts.items()))
     return 1 if report.counts["failed"] else 0
 

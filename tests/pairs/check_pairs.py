@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 UNIT = ["--scale", "1/255"]
@@ -149,10 +150,12 @@ def check_target(program, pair, files, target, folder, simulated_samples, float_
 class Report:
     def __init__(self):
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
+        self._lock = threading.Lock()
 
     def line(self, verdict, name, text, seconds=0.0):
-        self.counts[verdict] += 1
-        print(f"{verdict:8}{name:28}{text}" + (f" ({seconds:.1f} s)" if seconds else ""), flush=True)
+        with self._lock:
+            self.counts[verdict] += 1
+            print(f"{verdict:8}{name:28}{text}" + (f" ({seconds:.1f} s)" if seconds else ""), flush=True)
 
     def attempt(self, name, check):
         """The check's result, or None if it failed."""
