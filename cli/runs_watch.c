@@ -13,25 +13,28 @@ typedef struct watch {
     itg_cli_progress progress;
 } watch;
 
-/* Returns the best so far; while none meets the goal, the feasible trial with the least distortion;
- * NULL: there is none. */
-static const itg_trial *best_of(const itg_cli_shown *s)
+/* Finds the best so far; while none meets the goal, the feasible trial with the least distortion.
+ * Returns false if there is none. */
+static bool find_best(const itg_cli_shown *s, itg_trial *best)
 {
-    const itg_trial *best = NULL;
-    if (s->step_count > 0) return &s->trials[s->steps[s->step_count - 1]];
-    for (int64_t i = 0; i < s->count; i++) {
+    bool found = s->step_count > 0;
+    if (found) *best = s->trials[s->steps[s->step_count - 1]];
+    for (int64_t i = 0; i < s->count && s->step_count == 0; i++) {
         const itg_trial *t = &s->trials[i];
-        if (t->feasible && t->score.stopped_at == 0 &&
-            (!best ||
-             t->score.value[ITG_METRIC_DISTORTION] < best->score.value[ITG_METRIC_DISTORTION]))
-            best = t;
+        if (!t->feasible || t->score.stopped_at > 0) continue;
+        if (!found ||
+            t->score.value[ITG_METRIC_DISTORTION] < best->score.value[ITG_METRIC_DISTORTION])
+            *best = *t;
+        found = true;
     }
-    return best;
+    if (found) best->meets_goal = s->step_count > 0; /* which the log does not keep */
+    return found;
 }
 
 static void show(watch *w, const itg_cli_shown *s)
 {
     const double now = itg_cli_now();
+    itg_trial best;
     if (w->seen < 0) {
         w->options = s->run.options;
         itg_cli_progress_begin(&w->progress, true, &w->options, now);
@@ -40,7 +43,8 @@ static void show(watch *w, const itg_cli_shown *s)
     }
     if (s->count == w->seen) return;
     w->seen = s->count;
-    itg_cli_progress_show(&w->progress, &s->trials[s->count - 1], best_of(s),
+    itg_cli_progress_show(&w->progress, &s->trials[s->count - 1],
+                          find_best(s, &best) ? &best : NULL,
                           w->options.trials > 0 ? w->options.trials : INT64_MAX, now);
 }
 
