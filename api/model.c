@@ -22,9 +22,7 @@ static itg_status prepare(itg_graph *source, const itg_model_options *model_opti
                           itg_model **out, itg_error *err)
 {
     const itg_prepare_options options = {.eval = itg_float_eval, .model = *model_options};
-    itg_status status = itg_graph_prepare(source, &options, out, err);
-    itg_graph_destroy(source);
-    return status;
+    return itg_graph_prepare_last(source, &options, out, err);
 }
 
 static itg_status check_options(const itg_model_options *given, itg_model_options *out,

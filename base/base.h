@@ -51,6 +51,11 @@ const char **itg_arena_texts(itg_arena *arena, const char *const *texts, size_t 
 char *itg_arena_format(itg_arena *arena, const char *format, ...) ITG_PRINTF(2, 3);
 char *itg_arena_vformat(itg_arena *arena, const char *format, va_list arguments) ITG_PRINTF(2, 0);
 void *itg_arena_copy(itg_arena *arena, const void *data, size_t bytes);
+/* An array of another arena: where it is large, both hold it, and nobody may write it any more;
+ * else a copy. It counts as an allocation does. NULL: no memory or limit. */
+void *itg_arena_share(itg_arena *arena, const itg_arena *from, const void *data, size_t bytes);
+/* A large array of this arena that no other holds, and that may be written; else NULL. */
+void *itg_arena_writable(const itg_arena *arena, const void *data);
 size_t itg_arena_used(const itg_arena *arena);
 
 /* ITG_BAD_ARGUMENT unless `version`, of the option struct with that name, is `expected`. */
@@ -77,6 +82,8 @@ void itg_strbuf_deinit(itg_strbuf *buffer);
 /* The operating system's words for an errno, in buffer; returns it. */
 #define ITG_ERRNO_TEXT 128
 const char *itg_errno_text(int number, char buffer[ITG_ERRNO_TEXT]);
+/* Opens a regular file to be read; the caller closes it. */
+itg_status itg_file_open(const char *path, int *out, int64_t *size, itg_error *err);
 /* Whole file into malloc'd memory (caller frees), one zero byte after the end. Larger than
  * max_bytes: ITG_LIMIT. Directories, fifos and the like are refused. */
 itg_status itg_file_read(const char *path, size_t max_bytes, unsigned char **out, size_t *out_bytes,

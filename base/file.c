@@ -26,8 +26,8 @@ static itg_status fail_errno(itg_error *err, const char *path, const char *what,
 
 /* ---- reading ---- */
 
-/* Opens a regular file. O_NONBLOCK keeps the opening of a fifo from waiting. */
-static itg_status open_regular(const char *path, int *out, off_t *size, itg_error *err)
+/* O_NONBLOCK keeps the opening of a fifo from waiting. */
+itg_status itg_file_open(const char *path, int *out, int64_t *size, itg_error *err)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file < 0) return fail_errno(err, path, "open", errno);
@@ -44,7 +44,7 @@ static itg_status open_regular(const char *path, int *out, off_t *size, itg_erro
         return status;
     }
     *out = file;
-    *size = about.st_size;
+    *size = (int64_t)about.st_size;
     return ITG_OK;
 }
 
@@ -93,8 +93,8 @@ itg_status itg_file_read(const char *path, size_t max_bytes, unsigned char **out
                          itg_error *err)
 {
     int file = -1;
-    off_t size = 0;
-    itg_status status = open_regular(path, &file, &size, err);
+    int64_t size = 0;
+    itg_status status = itg_file_open(path, &file, &size, err);
     if (status != ITG_OK) return status;
     unsigned char *data = NULL;
     size_t bytes = 0;

@@ -131,6 +131,20 @@ itg_status itg_own_floats(itg_graph *g, itg_id node, int32_t slot, const itg_sha
     return status;
 }
 
+itg_status itg_change_floats(itg_graph *g, itg_id node, int32_t slot, float **data, itg_error *err)
+{
+    const itg_id id = g->nodes[node].inputs[slot];
+    const itg_shape shape = g->values[id].shape;
+    const void *before = g->values[id].data;
+    if (itg_graph_use_count(g, id) == 1 && (*data = itg_arena_writable(g->arena, before)) != NULL) {
+        g->values[id].stated = NULL;
+        return ITG_OK;
+    }
+    itg_status status = itg_own_floats(g, node, slot, &shape, data, err);
+    if (status == ITG_OK) memcpy(*data, before, sizeof **data * (size_t)itg_value_elements(g, id));
+    return status;
+}
+
 itg_status itg_insert(itg_graph *g, const itg_new_op *op, itg_id *out_node, itg_id *out_value,
                       itg_error *err)
 {

@@ -38,6 +38,9 @@ itg_status itg_new_indices(itg_graph *g, const char *base, const char *suffix, i
  * readable. If the constant has other uses, the node gets its own constant "name/node". */
 itg_status itg_own_floats(itg_graph *g, itg_id node, int32_t slot, const itg_shape *shape,
                           float **data, itg_error *err);
+/* The same with the shape and the numbers that it has, which are changed where they lie if nothing
+ * else holds them. */
+itg_status itg_change_floats(itg_graph *g, itg_id node, int32_t slot, float **data, itg_error *err);
 /* A new node "base/suffix" of one or two inputs with a new output of the same name and dtype
  * f32. */
 typedef struct itg_new_op {

@@ -61,9 +61,11 @@ static void *grow(itg_graph *g, void *items, int32_t count, int32_t *capacity, s
     return copy;
 }
 
-/* Copies a constant's elements; *out stays NULL without data. */
-static itg_status copy_data(itg_graph *g, const char *name, itg_dtype dtype, const itg_shape *shape,
-                            const void *data, const void **out, itg_error *err)
+/* Copies a constant's elements, or shares them with the arena `from`; *out stays NULL without data.
+ */
+static itg_status take_data(itg_graph *g, const itg_arena *from, const char *name, itg_dtype dtype,
+                            const itg_shape *shape, const void *data, const void **out,
+                            itg_error *err)
 {
     int64_t elements = 0;
     size_t bytes = 0;
@@ -72,11 +74,10 @@ static itg_status copy_data(itg_graph *g, const char *name, itg_dtype dtype, con
         !itg_mul_size((size_t)elements, itg_dtype_size(dtype), &bytes))
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s: constant '%s' has no known size", g->name,
                         name);
-    void *copy = itg_arena_alloc(g->arena, bytes ? bytes : 1);
-    if (!copy) return itg_graph_no_memory(g, err);
-    if (bytes) memcpy(copy, data, bytes);
-    *out = copy;
-    return ITG_OK;
+    *out = bytes == 0 ? itg_arena_alloc(g->arena, 1)
+           : from     ? itg_arena_share(g->arena, from, data, bytes)
+                      : itg_arena_copy(g->arena, data, bytes);
+    return *out ? ITG_OK : itg_graph_no_memory(g, err);
 }
 
 /* Copies the caller's name, or makes a free "prefix_index". NULL with err set on failure. */
@@ -98,13 +99,20 @@ itg_status itg_graph_add_value(itg_graph *g, const char *name, itg_dtype dtype,
                                const itg_shape *shape, const void *data, itg_id *out,
                                itg_error *err)
 {
+    return itg_graph_share_value(g, NULL, name, dtype, shape, data, out, err);
+}
+
+itg_status itg_graph_share_value(itg_graph *g, const itg_arena *from, const char *name,
+                                 itg_dtype dtype, const itg_shape *shape, const void *data,
+                                 itg_id *out, itg_error *err)
+{
     itg_error local = {0};
     itg_value value = {.dtype = dtype, .shape = {.rank = -1}, .producer = ITG_NONE};
     if (!err) err = &local;
     value.name = take_name(g, name, "value", g->value_count, &g->value_names, err);
     if (!value.name) return err->code;
     if (shape) value.shape = *shape;
-    itg_status status = copy_data(g, value.name, dtype, shape, data, &value.data, err);
+    itg_status status = take_data(g, from, value.name, dtype, shape, data, &value.data, err);
     if (status != ITG_OK) return status;
     itg_value *values = grow(g, g->values, g->value_count, &g->value_capacity, sizeof *values);
     if (!values) return itg_graph_no_memory(g, err);
@@ -312,7 +320,8 @@ static itg_status clone_contents(const itg_graph *from, itg_graph *to, itg_error
     itg_id id;
     for (int32_t i = 0; i < from->value_count && status == ITG_OK; ++i) {
         const itg_value *v = &from->values[i];
-        status = itg_graph_add_value(to, v->name, v->dtype, &v->shape, v->data, &id, err);
+        status =
+            itg_graph_share_value(to, from->arena, v->name, v->dtype, &v->shape, v->data, &id, err);
         if (status == ITG_OK && v->stated) status = copy_stated(to, id, v->stated, err);
     }
     for (int32_t i = 0; i < from->node_count && status == ITG_OK; ++i) {
@@ -369,6 +378,9 @@ itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_
     copy->quantized = graph->quantized;
     memcpy(copy->source_hash, graph->source_hash, sizeof copy->source_hash);
     status = itg_graph_set_data_files(copy, graph->data_files, graph->data_file_count, err);
+    if (status == ITG_OK)
+        status = itg_graph_set_metadata(copy, graph->metadata_keys, graph->metadata_values,
+                                        graph->metadata_count, err);
     if (status != ITG_OK) {
         itg_graph_destroy(copy);
         return status;

@@ -80,6 +80,10 @@ void itg_graph_destroy(itg_graph *graph);
 itg_status itg_graph_add_value(itg_graph *g, const char *name, itg_dtype dtype,
                                const itg_shape *shape /* NULL: unknown */, const void *data,
                                itg_id *out, itg_error *err);
+/* The same; large data is shared with the arena it lies in, and must not be written any more. */
+itg_status itg_graph_share_value(itg_graph *g, const itg_arena *from, const char *name,
+                                 itg_dtype dtype, const itg_shape *shape, const void *data,
+                                 itg_id *out, itg_error *err);
 itg_status itg_graph_add_node(itg_graph *g, const char *name, itg_op op, const itg_id *inputs,
                               int32_t input_count, const itg_id *outputs, int32_t output_count,
                               const itg_attrs *attrs, itg_id *out, itg_error *err);
@@ -151,5 +155,9 @@ typedef struct itg_prepare_options {
  * passes in order. */
 itg_status itg_graph_prepare(const itg_graph *graph, const itg_prepare_options *options,
                              itg_graph **out, itg_error *err);
+/* The same; the graph is destroyed in any case, so that large constants need not be copied. */
+itg_status itg_graph_prepare_last(itg_graph *graph, const itg_prepare_options *options,
+                                  itg_graph **out, itg_error *err);
+/* Large constants are shared with the graph. */
 itg_status itg_graph_clone(const itg_graph *graph, itg_graph **out, itg_error *err);
 #endif

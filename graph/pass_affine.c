@@ -176,15 +176,14 @@ static itg_status write_weights(chain *c, itg_error *err)
 {
     itg_graph *g = c->g;
     itg_id weights = g->nodes[c->node].inputs[1];
-    const float *from = itg_floats(g, weights);
     itg_shape shape = g->values[weights].shape;
     int64_t count = itg_value_elements(g, weights);
     int32_t axis = channel_axis(&g->nodes[c->node]);
-    float *to;
-    itg_status status = itg_own_floats(g, c->node, 1, &shape, &to, err);
+    float *numbers;
+    itg_status status = itg_change_floats(g, c->node, 1, &numbers, err);
     if (status != ITG_OK) return status;
     for (int64_t i = 0; i < count; ++i)
-        to[i] = (float)((double)from[i] * c->s[channel_of(c, &shape, axis, i)]);
+        numbers[i] = (float)((double)numbers[i] * c->s[channel_of(c, &shape, axis, i)]);
     return ITG_OK;
 }
 

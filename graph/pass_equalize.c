@@ -143,15 +143,13 @@ static itg_status scale_input(pair *p, itg_id node, int32_t slot, itg_channel_wa
                               itg_error *err)
 {
     itg_id id = p->g->nodes[node].inputs[slot];
-    itg_shape shape = p->g->values[id].shape;
-    const float *from = itg_floats(p->g, id);
     int64_t count = itg_value_elements(p->g, id);
-    float *to;
-    itg_status status = itg_own_floats(p->g, node, slot, &shape, &to, err);
+    float *numbers;
+    itg_status status = itg_change_floats(p->g, node, slot, &numbers, err);
     if (status != ITG_OK) return status;
     raise_powers(p, sign);
     for (int64_t i = 0; i < count; ++i)
-        to[i] = (float)((double)from[i] * p->power[itg_next_channel(&walk)]);
+        numbers[i] = (float)((double)numbers[i] * p->power[itg_next_channel(&walk)]);
     return ITG_OK;
 }
 

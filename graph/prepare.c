@@ -122,19 +122,40 @@ static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_
     return status == ITG_OK ? itg_graph_verify(g, err) : status;
 }
 
-itg_status itg_graph_prepare(const itg_graph *graph, const itg_prepare_options *options,
-                             itg_graph **out, itg_error *err)
+/* Clones the graph to work on, within a budget that keeps a constant that thousands of nodes share
+ * from becoming thousands of constants. */
+static itg_status begin(const itg_graph *graph, itg_graph **work, itg_error *err)
 {
-    itg_graph *work = NULL;
-    /* keeps a constant that thousands of nodes share from becoming thousands of constants */
     size_t budget = 0;
     if (!itg_mul_size(itg_arena_used(graph->arena), WORK_FACTOR, &budget) ||
         !itg_add_size(budget, WORK_BYTES, &budget))
         return itg_graph_no_memory(graph, err);
-    itg_status status = itg_graph_clone_within(graph, budget, &work, err);
-    if (status == ITG_OK) status = prepare(work, options, err);
+    return itg_graph_clone_within(graph, budget, work, err);
+}
+
+static itg_status finish(itg_graph *work, const itg_prepare_options *options, itg_graph **out,
+                         itg_error *err)
+{
+    itg_status status = prepare(work, options, err);
     if (status == ITG_OK)
         status = itg_graph_clone(work, out, err); /* drops what passes left in the arena */
     itg_graph_destroy(work);
     return status;
+}
+
+itg_status itg_graph_prepare(const itg_graph *graph, const itg_prepare_options *options,
+                             itg_graph **out, itg_error *err)
+{
+    itg_graph *work = NULL;
+    itg_status status = begin(graph, &work, err);
+    return status == ITG_OK ? finish(work, options, out, err) : status;
+}
+
+itg_status itg_graph_prepare_last(itg_graph *graph, const itg_prepare_options *options,
+                                  itg_graph **out, itg_error *err)
+{
+    itg_graph *work = NULL;
+    itg_status status = begin(graph, &work, err);
+    itg_graph_destroy(graph);
+    return status == ITG_OK ? finish(work, options, out, err) : status;
 }

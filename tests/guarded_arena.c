@@ -2,6 +2,7 @@
  * bytes that nobody may write, which are looked at when the arena goes. What is written beside an
  * array ends the program; what is read there, or after the arena's end, is no zero. Limits and what
  * was used count as in base/arena.c. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +11,18 @@
 enum { ALIGNMENT = 64, UNTOUCHED = 0xa5, GONE = 0xdd, MOST_GONE = 4096 };
 
 typedef struct piece {
-    struct piece *next;
     unsigned char *data; /* ALIGNMENT bytes on both sides are UNTOUCHED */
     size_t bytes;
+    atomic_int arenas; /* that hold it */
 } piece;
 
+typedef struct held {
+    struct held *next;
+    piece *piece;
+} held;
+
 struct itg_arena {
-    piece *pieces;
+    held *pieces;
     size_t used, limit;
 };
 
@@ -37,14 +43,21 @@ static void check(const piece *p)
         }
 }
 
+static void release(piece *p)
+{
+    check(p);
+    if (atomic_fetch_sub(&p->arenas, 1) > 1) return;
+    memset(p->data, GONE, p->bytes < MOST_GONE ? p->bytes : MOST_GONE);
+    free(p);
+}
+
 void itg_arena_destroy(itg_arena *arena)
 {
     while (arena && arena->pieces) {
-        piece *p = arena->pieces;
-        arena->pieces = p->next;
-        check(p);
-        memset(p->data, GONE, p->bytes < MOST_GONE ? p->bytes : MOST_GONE);
-        free(p);
+        held *h = arena->pieces;
+        arena->pieces = h->next;
+        release(h->piece);
+        free(h);
     }
     free(arena);
 }
@@ -57,24 +70,66 @@ static piece *create_piece(size_t bytes)
     unsigned char *start = (unsigned char *)(p + 1) + ALIGNMENT;
     p->data = start + (ALIGNMENT - (uintptr_t)start % ALIGNMENT) % ALIGNMENT;
     p->bytes = bytes;
+    atomic_init(&p->arenas, 1);
     memset(p->data - ALIGNMENT, UNTOUCHED, ALIGNMENT);
     memset(p->data + bytes, UNTOUCHED, ALIGNMENT);
     return p;
 }
 
-void *itg_arena_alloc(itg_arena *arena, size_t bytes)
+/* Whether the arena's limit allows so many bytes more; *total: what is used then. */
+static bool allows(const itg_arena *arena, size_t bytes, size_t *total)
 {
-    size_t rounded, total;
-    if (!itg_add_size(bytes > 0 ? bytes : 1, ALIGNMENT - 1, &rounded)) return NULL;
+    size_t rounded;
+    if (!itg_add_size(bytes > 0 ? bytes : 1, ALIGNMENT - 1, &rounded)) return false;
     rounded -= rounded % ALIGNMENT;
-    if (!itg_add_size(arena->used, rounded, &total)) return NULL;
-    if (arena->limit != 0 && total > arena->limit) return NULL;
-    piece *p = create_piece(bytes);
-    if (!p) return NULL;
-    p->next = arena->pieces;
-    arena->pieces = p;
+    return itg_add_size(arena->used, rounded, total) &&
+           (arena->limit == 0 || *total <= arena->limit);
+}
+
+static void *hold(itg_arena *arena, piece *p, size_t total)
+{
+    held *h = malloc(sizeof *h);
+    if (!h) return NULL;
+    *h = (held){arena->pieces, p};
+    arena->pieces = h;
     arena->used = total;
     return p->data;
+}
+
+void *itg_arena_alloc(itg_arena *arena, size_t bytes)
+{
+    size_t total;
+    piece *p = allows(arena, bytes, &total) ? create_piece(bytes) : NULL;
+    void *out = p ? hold(arena, p, total) : NULL;
+    if (!out) free(p);
+    return out;
+}
+
+/* Everything but a few bytes is shared, so that tests see what is written behind an arena's back.
+ */
+static piece *find(const itg_arena *arena, const void *data)
+{
+    enum { LARGE = 256 };
+    const held *at = arena->pieces;
+    while (at && at->piece->data != data)
+        at = at->next;
+    return at && at->piece->bytes > LARGE ? at->piece : NULL;
+}
+
+void *itg_arena_share(itg_arena *arena, const itg_arena *from, const void *data, size_t bytes)
+{
+    piece *p = find(from, data);
+    size_t total;
+    if (!p) return itg_arena_copy(arena, data, bytes);
+    void *out = allows(arena, bytes, &total) ? hold(arena, p, total) : NULL;
+    if (out) atomic_fetch_add(&p->arenas, 1);
+    return out;
+}
+
+void *itg_arena_writable(const itg_arena *arena, const void *data)
+{
+    piece *p = find(arena, data);
+    return p && atomic_load(&p->arenas) == 1 ? p->data : NULL;
 }
 
 size_t itg_arena_used(const itg_arena *arena)

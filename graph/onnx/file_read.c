@@ -7,12 +7,15 @@
 #include "graph/onnx/file_nodes.h"
 #include "graph/onnx/file_read.h"
 #include "graph/onnx/inline.h"
+#include "graph/onnx/large_data.h"
 #include "graph/onnx/ml.h"
 #include "graph/onnx/tensor_read.h"
 #include "graph/onnx/wire_scan.h"
 
 typedef struct reading {
     const ItgOnnx__ModelProto *model;
+    itg_budget *budget;          /* of the model */
+    const itg_large_data *large; /* NULL: the model has all */
     itg_onnx_file *file;
     itg_refusals *refusals; /* NULL: fail at the first refusal */
     itg_error *err;
@@ -176,6 +179,26 @@ static bool has_doubles(const ItgOnnx__GraphProto *graph)
     return false;
 }
 
+/* Gives back raw_data that was converted, so that not all of it lies in memory twice. */
+static void drop_raw_data(const reading *r, ItgOnnx__TensorProto *proto, bool is_own)
+{
+    if (!proto->has_raw_data || proto->raw_data.len == 0) return;
+    if (is_own)
+        r->budget->allocator.free(r->budget->allocator.allocator_data, proto->raw_data.data);
+    proto->has_raw_data = false;
+    proto->raw_data = (ProtobufCBinaryData){0, NULL};
+}
+
+static itg_status convert_initializer(const reading *r, ItgOnnx__TensorProto *proto, size_t index,
+                                      itg_tensor *out)
+{
+    const itg_large_part *part = r->large ? itg_large_data_of(r->large, index) : NULL;
+    itg_status status =
+        itg_onnx_tensor_take(proto, part ? r->large->arena : NULL, r->file->arena, out, r->err);
+    drop_raw_data(r, proto, part == NULL);
+    return status;
+}
+
 static itg_status convert_initializers(const reading *r, const ItgOnnx__GraphProto *graph)
 {
     itg_onnx_initializer *all = itg_arena_array(r->file->arena, graph->n_initializer, sizeof *all);
@@ -186,8 +209,7 @@ static itg_status convert_initializers(const reading *r, const ItgOnnx__GraphPro
         itg_status status =
             *all[i].name ? ITG_OK : itg_fail(r->err, ITG_BAD_FILE, "it has no name");
         if (status == ITG_OK)
-            status = itg_onnx_tensor_convert(graph->initializer[i], r->file->arena, &all[i].tensor,
-                                             r->err);
+            status = convert_initializer(r, graph->initializer[i], i, &all[i].tensor);
         status = collect(r, status, "initializer", all[i].name);
         if (status != ITG_OK) return status;
     }
@@ -346,41 +368,99 @@ static bool states_ml(const ItgOnnx__ModelProto *model)
     return false;
 }
 
-/* Parses a model. is_file: source is its path, and tensors may lie in other files. */
-static itg_status parse(const unsigned char *data, size_t bytes, const char *source, bool is_file,
-                        size_t memory_limit, itg_refusals *refusals, itg_onnx_file **out,
-                        itg_error *err)
+/* Puts the parts to the initializers that they belong to, or takes them away again. Returns false
+ * if one does not fit. */
+static bool attach(const itg_large_data *large, ItgOnnx__ModelProto *model, bool attached)
 {
-    itg_status status = itg_wire_scan(data, bytes, ITG_WIRE_MODEL, source, err);
-    if (status != ITG_OK) return status;
-    itg_budget budget;
-    itg_budget_init(&budget, memory_limit);
-    ItgOnnx__ModelProto *model = itg_onnx__model_proto__unpack(&budget.allocator, bytes, data);
-    if (!model) return unpack_failed(&budget, source, err);
+    for (int32_t i = 0; large && i < large->count; i++) {
+        const itg_large_part *part = &large->parts[i];
+        if (!model->graph || (size_t)part->initializer >= model->graph->n_initializer) return false;
+        ItgOnnx__TensorProto *proto = model->graph->initializer[part->initializer];
+        if (attached && proto->has_raw_data) return false;
+        if (!attached && proto->raw_data.data != part->data) continue;
+        proto->has_raw_data = attached;
+        proto->raw_data = attached ? (ProtobufCBinaryData){part->bytes, part->data}
+                                   : (ProtobufCBinaryData){0, NULL};
+    }
+    return true;
+}
+
+/* Converts a parsed model, of which nothing is needed afterwards. is_file: source is its path, and
+ * tensors may lie in other files. hash: of the model's bytes. */
+static itg_status convert(ItgOnnx__ModelProto *model, itg_budget *budget, const itg_sha256 *hash,
+                          const itg_large_data *large, const char *source, bool is_file,
+                          itg_refusals *refusals, itg_onnx_file **out, itg_error *err)
+{
+    const size_t memory_limit = budget->limit;
     itg_onnx_file *file = NULL;
-    itg_external_data external = {0};
-    itg_sha256_init(&external.hash);
-    itg_sha256_update(&external.hash, data, bytes);
-    if (is_file) status = itg_external_data_read(model, source, &budget, &external, err);
+    itg_external_data external = {.hash = *hash};
+    itg_status status = ITG_OK;
+    if (is_file) status = itg_external_data_read(model, source, budget, &external, err);
     const size_t room = memory_limit + external.bytes + (states_ml(model) ? ITG_ML_ROOM : 0);
     if (status == ITG_OK) status = create_file(source, room, &file, err);
-    if (status == ITG_OK) status = convert_graph(&(reading){model, file, refusals, err});
+    if (status == ITG_OK)
+        status = convert_graph(&(reading){model, budget, large, file, refusals, err});
     if (status == ITG_OK) status = keep_data_files(&external, file, err);
-    itg_onnx__model_proto__free_unpacked(model, &budget.allocator);
+    if (status == ITG_OK) itg_sha256_final(&external.hash, file->hash);
     itg_external_data_deinit(&external);
     if (status != ITG_OK) {
         itg_onnx_file_destroy(file);
         return status;
     }
-    itg_sha256_final(&external.hash, file->hash);
     *out = file;
     return ITG_OK;
+}
+
+/* Parses a model from its bytes. *data is freed as soon as it can be. */
+static itg_status parse(const unsigned char *data, unsigned char **owned, size_t bytes,
+                        const char *source, bool is_file, size_t memory_limit,
+                        itg_refusals *refusals, itg_onnx_file **out, itg_error *err)
+{
+    itg_budget budget;
+    itg_sha256 hash;
+    itg_status status = itg_wire_scan(data, bytes, ITG_WIRE_MODEL, source, err);
+    if (status != ITG_OK) return status;
+    itg_budget_init(&budget, memory_limit);
+    ItgOnnx__ModelProto *model = itg_onnx__model_proto__unpack(&budget.allocator, bytes, data);
+    if (!model) return unpack_failed(&budget, source, err);
+    itg_sha256_init(&hash);
+    itg_sha256_update(&hash, data, bytes);
+    if (owned) {
+        free(*owned);
+        *owned = NULL;
+    }
+    status = convert(model, &budget, &hash, NULL, source, is_file, refusals, out, err);
+    itg_onnx__model_proto__free_unpacked(model, &budget.allocator);
+    return status;
+}
+
+/* Parses a file whose large elements were read apart. Sets *done to false if that cannot be: it is
+ * to be read as a whole, which has the errors. */
+static itg_status parse_rest(const itg_large_data *large, const char *path, itg_refusals *refusals,
+                             itg_onnx_file **out, bool *done, itg_error *err)
+{
+    itg_budget budget;
+    itg_status status = ITG_OK;
+    *done = itg_wire_scan(large->rest, large->rest_bytes, ITG_WIRE_MODEL, path, NULL) == ITG_OK;
+    if (!*done) return ITG_OK;
+    itg_budget_init(&budget, itg_budget_of(large->file_bytes));
+    ItgOnnx__ModelProto *model =
+        itg_onnx__model_proto__unpack(&budget.allocator, large->rest_bytes, large->rest);
+    if (!model && budget.failed) return unpack_failed(&budget, path, err);
+    *done = model && attach(large, model, true);
+    if (*done)
+        status = convert(model, &budget, &large->hash, large, path, true, refusals, out, err);
+    if (model) {
+        attach(large, model, false);
+        itg_onnx__model_proto__free_unpacked(model, &budget.allocator);
+    }
+    return status;
 }
 
 itg_status itg_onnx_file_parse(const unsigned char *data, size_t bytes, const char *source,
                                size_t memory_limit, itg_onnx_file **out, itg_error *err)
 {
-    return parse(data, bytes, source, false, memory_limit, NULL, out, err);
+    return parse(data, NULL, bytes, source, false, memory_limit, NULL, out, err);
 }
 
 itg_status itg_onnx_file_read(const char *path, itg_onnx_file **out, itg_error *err)
@@ -388,16 +468,33 @@ itg_status itg_onnx_file_read(const char *path, itg_onnx_file **out, itg_error *
     return itg_onnx_file_collect(path, NULL, out, err);
 }
 
-itg_status itg_onnx_file_collect(const char *path, itg_refusals *refusals, itg_onnx_file **out,
-                                 itg_error *err)
+static itg_status read_whole(const char *path, itg_refusals *refusals, itg_onnx_file **out,
+                             itg_error *err)
 {
     unsigned char *data = NULL;
     size_t bytes = 0;
     itg_status status = itg_file_read(path, ITG_WIRE_MAX_BYTES, &data, &bytes, err);
     if (status != ITG_OK) return status;
-    status = parse(data, bytes, path, true, itg_budget_of(bytes), refusals, out, err);
+    status = parse(data, &data, bytes, path, true, itg_budget_of(bytes), refusals, out, err);
     free(data);
     return status;
+}
+
+itg_status itg_onnx_file_read_apart(const char *path, size_t least, itg_refusals *refusals,
+                                    itg_onnx_file **out, itg_error *err)
+{
+    itg_large_data large = {.rest = NULL};
+    bool done = false;
+    itg_status status = itg_large_data_read(path, least, &large, &done, err);
+    if (status == ITG_OK && done) status = parse_rest(&large, path, refusals, out, &done, err);
+    itg_large_data_deinit(&large);
+    return status != ITG_OK || done ? status : read_whole(path, refusals, out, err);
+}
+
+itg_status itg_onnx_file_collect(const char *path, itg_refusals *refusals, itg_onnx_file **out,
+                                 itg_error *err)
+{
+    return itg_onnx_file_read_apart(path, ITG_LARGE_BYTES, refusals, out, err);
 }
 
 void itg_onnx_file_destroy(itg_onnx_file *file)

@@ -12,6 +12,9 @@ itg_status itg_onnx_file_parse(const unsigned char *data, size_t bytes, const ch
  * type becomes float32 of unknown shape without data, a node is marked refused. */
 itg_status itg_onnx_file_collect(const char *path, itg_refusals *refusals, itg_onnx_file **out,
                                  itg_error *err);
+/* The same; elements of at least so many bytes are read apart (large_data.h). */
+itg_status itg_onnx_file_read_apart(const char *path, size_t least, itg_refusals *refusals,
+                                    itg_onnx_file **out, itg_error *err);
 /* itg_onnx_import that collects *refusals; ITG_UNSUPPORTED if there are any. */
 itg_status itg_onnx_import_collect(const char *path, const char *outputs, itg_refusals *refusals,
                                    itg_graph **out, itg_error *err);

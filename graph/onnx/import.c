@@ -138,7 +138,8 @@ static itg_status add_value(const importer *im, const char *name, itg_dtype dtyp
     if (itg_graph_find_value(im->graph, name) != ITG_NONE)
         return itg_fail(im->err, ITG_BAD_FILE, "%s: value '%.100s' is defined twice",
                         im->graph->name, name);
-    return itg_graph_add_value(im->graph, name, dtype, shape, data, &id, im->err);
+    return itg_graph_share_value(im->graph, im->file->arena, name, dtype, shape, data, &id,
+                                 im->err);
 }
 
 /* In a survey, also refuses what preparation would refuse: only the batch may be unknown. */

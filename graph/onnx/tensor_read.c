@@ -235,8 +235,24 @@ static itg_status check_amount(const ItgOnnx__TensorProto *proto, size_t element
                     proto->raw_data.len, elements, row->name, want);
 }
 
-itg_status itg_onnx_tensor_convert(const ItgOnnx__TensorProto *proto, itg_arena *arena,
-                                   itg_tensor *out, itg_error *err)
+/* Whether raw_data holds the tensor's elements, but for the order of their bytes. */
+static bool is_ready(const ItgOnnx__TensorProto *proto, itg_dtype dtype)
+{
+    return proto->has_raw_data && proto->raw_data.len > 0 && types[proto->data_type].is_dtype &&
+           dtype != ITG_BOOL;
+}
+
+/* Shares raw_data with the arena, its bytes in the host's order. */
+static void *share_raw(const ItgOnnx__TensorProto *proto, const itg_arena *holds, itg_arena *arena,
+                       size_t count, size_t size)
+{
+    unsigned char *raw = proto->raw_data.data;
+    itg_copy_little_endian(raw, raw, count, size);
+    return itg_arena_share(arena, holds, raw, proto->raw_data.len);
+}
+
+itg_status itg_onnx_tensor_take(const ItgOnnx__TensorProto *proto, const itg_arena *holds,
+                                itg_arena *arena, itg_tensor *out, itg_error *err)
 {
     itg_tensor tensor = {0};
     int64_t elements = 0;
@@ -245,14 +261,22 @@ itg_status itg_onnx_tensor_convert(const ItgOnnx__TensorProto *proto, itg_arena 
     if (status == ITG_OK) status = check_amount(proto, (size_t)elements, err);
     if (status != ITG_OK) return status;
     tensor.dtype = types[proto->data_type].dtype;
-    tensor.data =
-        itg_arena_array(arena, elements > 0 ? (size_t)elements : 1, itg_dtype_size(tensor.dtype));
+    const bool shared = holds && is_ready(proto, tensor.dtype);
+    const size_t size = itg_dtype_size(tensor.dtype);
+    tensor.data = shared ? share_raw(proto, holds, arena, (size_t)elements, size)
+                         : itg_arena_array(arena, elements > 0 ? (size_t)elements : 1, size);
     if (!tensor.data)
         return itg_fail(err, ITG_NO_MEMORY, "no memory for %" PRId64 " elements", elements);
-    if (proto->has_raw_data && proto->raw_data.len > 0)
+    if (!shared && proto->has_raw_data && proto->raw_data.len > 0)
         convert_raw(proto, &tensor, (size_t)elements);
-    else
+    else if (!shared)
         status = convert_typed(proto, &tensor, (size_t)elements, err);
     if (status == ITG_OK) *out = tensor;
     return status;
+}
+
+itg_status itg_onnx_tensor_convert(const ItgOnnx__TensorProto *proto, itg_arena *arena,
+                                   itg_tensor *out, itg_error *err)
+{
+    return itg_onnx_tensor_take(proto, NULL, arena, out, err);
 }

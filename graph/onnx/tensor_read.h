@@ -16,4 +16,8 @@ static inline bool itg_onnx_tensor_is_external(const ItgOnnx__TensorProto *proto
  * type. The message starts with the cause ("element type..."); the caller adds the place. */
 itg_status itg_onnx_tensor_convert(const ItgOnnx__TensorProto *proto, itg_arena *arena,
                                    itg_tensor *out, itg_error *err);
+/* The same; raw_data lies in the arena `holds` (NULL: elsewhere), and is shared instead of copied
+ * where its elements are already what they should be. */
+itg_status itg_onnx_tensor_take(const ItgOnnx__TensorProto *proto, const itg_arena *holds,
+                                itg_arena *arena, itg_tensor *out, itg_error *err);
 #endif

@@ -90,6 +90,39 @@ static void copies_and_texts_are_their_own(void **state)
     itg_arena_destroy(NULL);
 }
 
+/* What two arenas hold is there until the last of them goes, and is nobody's to write until then.
+ */
+static void a_large_array_can_be_held_by_several(void **state)
+{
+    (void)state;
+    enum { LARGE = 1 << 20, SMALL = 16 };
+    itg_arena *a = itg_arena_create(0), *b = itg_arena_create(0), *tight = itg_arena_create(LARGE);
+    unsigned char *large = itg_arena_alloc(a, LARGE), *small = itg_arena_alloc(a, SMALL);
+    assert_non_null(large);
+    assert_non_null(small);
+    memset(large, 7, LARGE);
+    memset(small, 8, SMALL);
+    assert_ptr_equal(itg_arena_writable(a, large), large);
+    assert_null(itg_arena_writable(a, small));
+    assert_null(itg_arena_writable(b, large));
+    unsigned char *shared = itg_arena_share(b, a, large, LARGE),
+                  *copied = itg_arena_share(b, a, small, SMALL);
+    assert_ptr_equal(shared, large);
+    assert_ptr_not_equal(copied, small);
+    assert_memory_equal(copied, small, SMALL);
+    assert_int_equal(itg_arena_used(b), LARGE + 64); /* as if it were allocated there */
+    assert_null(itg_arena_writable(a, large));
+    assert_null(itg_arena_writable(b, large));
+    assert_ptr_equal(itg_arena_share(tight, b, shared, LARGE), large);
+    assert_null(itg_arena_share(tight, b, shared, LARGE)); /* its limit */
+    itg_arena_destroy(tight);
+    itg_arena_destroy(a);
+    for (size_t i = 0; i < LARGE; i++)
+        assert_int_equal(shared[i], 7);
+    assert_ptr_equal(itg_arena_writable(b, shared), shared);
+    itg_arena_destroy(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -98,6 +131,7 @@ int main(void)
         cmocka_unit_test(the_limit_holds_and_what_was_there_stays),
         cmocka_unit_test(sizes_that_wrap_are_refused),
         cmocka_unit_test(copies_and_texts_are_their_own),
+        cmocka_unit_test(a_large_array_can_be_held_by_several),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,10 +79,13 @@ static void init_reads_the_models_metadata(void **state)
     add_metadata("told.onnx", "Image.NominalPixelRange", "Normalized_1_1");
     add_metadata("told.onnx", "Image.BitmapPixelFormat", "Bgr8");
     free(bytes);
-    assert_int_equal(rename("digits_test_labels.npy", "hidden"), 0);
+    assert_int_equal(itg_file_read("digits_test_labels.npy", 1 << 24, &bytes, &count, NULL),
+                     ITG_OK);
+    remove("digits_test_labels.npy");
     remove(PROJECT);
     outcome o = run("init told.onnx --data digits_test_images.npy");
-    assert_int_equal(rename("hidden", "digits_test_labels.npy"), 0);
+    put("digits_test_labels.npy", bytes, count);
+    free(bytes);
     if (o.status != 0) fail_msg("%s", o.err);
     assert_contains(o.out, "as the model's metadata says");
     done(&o);
