@@ -162,6 +162,19 @@ void *itg_arena_writable(const itg_arena *arena, const void *data)
     return large && atomic_load(&large->storage->arenas) == 1 ? large->data : NULL;
 }
 
+void itg_arena_release(itg_arena *arena, const void *data)
+{
+    block **place = &arena->blocks;
+    while (*place && !((*place)->is_one && (*place)->data == data))
+        place = &(*place)->next;
+    block *large = *place;
+    if (!large) return;
+    *place = large->next;
+    arena->used -= large->used;
+    release(large->storage);
+    free(large);
+}
+
 size_t itg_arena_used(const itg_arena *arena)
 {
     return arena->used;

@@ -56,6 +56,8 @@ void *itg_arena_copy(itg_arena *arena, const void *data, size_t bytes);
 void *itg_arena_share(itg_arena *arena, const itg_arena *from, const void *data, size_t bytes);
 /* A large array of this arena that no other holds, and that may be written; else NULL. */
 void *itg_arena_writable(const itg_arena *arena, const void *data);
+/* Gives a large array of this arena back, which nobody reads any more; others stay. */
+void itg_arena_release(itg_arena *arena, const void *data);
 size_t itg_arena_used(const itg_arena *arena);
 
 /* ITG_BAD_ARGUMENT unless `version`, of the option struct with that name, is `expected`. */

@@ -163,17 +163,34 @@ static bool bind(const itg_graph *g, const itg_node *n, itg_arena *arena, itg_te
     return true;
 }
 
-static itg_status keep_results(itg_graph *g, itg_id node, const itg_tensor *outputs, itg_error *err)
+/* Gives the data of constants that nothing reads any more back, where it is large. */
+static void drop_unread(itg_graph *g, const itg_id *values, int32_t count)
+{
+    for (int32_t i = 0; i < count; ++i) {
+        if (values[i] == ITG_NONE || itg_graph_use_count(g, values[i]) > 0) continue;
+        itg_value *v = &g->values[values[i]];
+        if (!v->data || !itg_arena_writable(g->arena, v->data)) continue;
+        itg_arena_release(g->arena, v->data);
+        v->data = NULL;
+    }
+}
+
+/* Takes the results from the arena that they were computed in. */
+static itg_status keep_results(itg_graph *g, itg_id node, const itg_arena *temporary,
+                               const itg_tensor *outputs, itg_error *err)
 {
     const itg_node *n = &g->nodes[node];
+    const itg_id *inputs = n->inputs;
+    const int32_t count = n->input_count;
     for (int32_t i = 0; i < n->output_count; ++i) {
         if (n->outputs[i] == ITG_NONE) continue;
         size_t bytes = itg_tensor_bytes(&outputs[i]);
-        const void *data = itg_arena_copy(g->arena, outputs[i].data, bytes ? bytes : 1);
+        const void *data = itg_arena_share(g->arena, temporary, outputs[i].data, bytes ? bytes : 1);
         if (!data) return itg_graph_no_memory(g, err);
         make_constant(g, n->outputs[i], data);
     }
     itg_kill_node(g, node);
+    drop_unread(g, inputs, count);
     return ITG_OK;
 }
 
@@ -192,7 +209,7 @@ static itg_status evaluate(folder *f, itg_id node, itg_arena *temporary, itg_err
     if (status != ITG_OK) return itg_node_fail(g, node, err, status, "%s", local.message);
     if (n->op == ITG_OP_DEQUANTIZE_LINEAR) status = itg_state_weights(g, node, err);
     if (status != ITG_OK) return status;
-    return keep_results(g, node, outputs, err);
+    return keep_results(g, node, temporary, outputs, err);
 }
 
 /* Whether no output of a node has an element. */

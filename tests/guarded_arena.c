@@ -132,6 +132,20 @@ void *itg_arena_writable(const itg_arena *arena, const void *data)
     return p && atomic_load(&p->arenas) == 1 ? p->data : NULL;
 }
 
+void itg_arena_release(itg_arena *arena, const void *data)
+{
+    const piece *p = find(arena, data);
+    held **place = &arena->pieces;
+    while (p && (*place)->piece != p)
+        place = &(*place)->next;
+    if (!p) return;
+    held *h = *place;
+    *place = h->next;
+    arena->used -= (p->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    release(h->piece);
+    free(h);
+}
+
 size_t itg_arena_used(const itg_arena *arena)
 {
     return arena->used;

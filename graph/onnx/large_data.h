@@ -20,9 +20,9 @@ typedef struct itg_large_data {
     itg_sha256 hash; /* of the file's bytes so far */
 } itg_large_data;
 
-/* Sets *done. Not done: there is nothing large, or the file is not what this reader expects; then it
- * is to be read as any other, which has the errors. least: ITG_LARGE_BYTES, or less in tests. The
- * caller zero-initializes *out, and frees it in any case. Fails without memory. */
+/* Sets *done. Not done: there is nothing large, or the file is not what this reader expects; then
+ * it is to be read as any other, which has the errors. least: ITG_LARGE_BYTES, or less in tests.
+ * The caller zero-initializes *out, and frees it in any case. Fails without memory. */
 itg_status itg_large_data_read(const char *path, size_t least, itg_large_data *out, bool *done,
                                itg_error *err);
 void itg_large_data_deinit(itg_large_data *large);
