@@ -1,6 +1,5 @@
 /* Reads points that others reached (--peers of `intaglio report`). */
 #include "cli/report.h"
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -234,7 +234,8 @@ static void put_trials(const subject *s)
                      s->drawn_count < s->shown.count ? "Trials that are drawn" : "All trials");
     itg_cli_shown_trial_titles(&table);
     for (int64_t i = 0; i < s->shown.count; i++)
-        if (s->drawn[i]) itg_cli_shown_trial(&table, &s->shown, &s->shown.trials[i]);
+        if (s->drawn[i] || s->page->form == ITG_PAGE_CSV)
+            itg_cli_shown_trial(&table, &s->shown, &s->shown.trials[i]);
     itg_report_table(s->page, &table, "Trials", true);
     itg_page_details_end(s->page);
 }

@@ -194,6 +194,18 @@ static void figures_are_those_of_the_log(void **state)
     free(page);
 }
 
+/* A table as CSV has all trials, drawn or not. */
+static void check_all_trials(int trials)
+{
+    outcome o = run("report 1 -o all.csv --part course --db many.db");
+    assert_int_equal(o.status, 0);
+    done(&o);
+    char *csv = text_of("all.csv");
+    assert_int_equal(count_of(csv, "\n"), trials + 1);
+    free(csv);
+    unlink("all.csv");
+}
+
 /* Of 5,000 trials each third is drawn, and the cheapest that meets the goal, which is none of
  * these. */
 static void of_many_trials_some_are_drawn(void **state)
@@ -234,6 +246,7 @@ static void of_many_trials_some_are_drawn(void **state)
     assert_true(strlen(page) < 1000000);
     check_tags(page);
     free(page);
+    check_all_trials(MANY);
     unlink("many.db");
 }
 
