@@ -17,7 +17,7 @@ typedef struct work {
     const itg_cli_args *args;
     itg_model *model;
     itg_strategy_file *file;
-    itg_annotated *annotated;
+    itg_annotated *annotated; /* NULL: not needed any more */
     itg_program *program;
     itg_score costs;
     itg_hardware *target; /* that a program says; a strategy has its own */
@@ -44,6 +44,10 @@ static itg_status realize(work *w, itg_error *err)
     if (status == ITG_OK)
         status = itg_strategy_costs(w->file, w->annotated, w->program, &w->costs, err);
     if (status == ITG_OK) w->preprocess = *itg_strategy_preprocess(w->file);
+    if (!w->qdq) { /* the codes that it keeps take the room of a program */
+        itg_annotated_destroy(w->annotated);
+        w->annotated = NULL;
+    }
     return status;
 }
 

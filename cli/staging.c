@@ -133,9 +133,8 @@ static itg_status write_staged(const itg_program *program, const itg_model *mode
     itg_program *back = NULL;
     itg_status status = itg_program_save(program, model, file, path, err);
     if (status == ITG_OK) status = itg_program_open(path, &back, err);
-    if (status == ITG_OK) status = itg_certify(path, certificate, err);
-    itg_program_destroy(back);
-    return status;
+    itg_program_destroy(back); /* it can be read */
+    return status == ITG_OK ? itg_certify(path, certificate, err) : status;
 }
 
 itg_status itg_cli_write_program(const itg_program *program, const itg_model *model,
