@@ -15,19 +15,19 @@ typedef struct survey {
     itg_cli_sensitivities found;
 } survey;
 
-static double largest_group(const survey *s)
+static int32_t count_groups(const survey *s)
 {
-    double largest = 0;
+    int32_t count = 0;
     for (int64_t i = 0; i < s->found.count; i++)
-        largest = fmax(largest, s->found.rows[i].group + 1);
-    return largest;
+        if (s->found.rows[i].group >= count) count = s->found.rows[i].group + 1;
+    return count;
 }
 
 static void put_plot(itg_page *page, const survey *s)
 {
     const itg_axis x = {.title = "group of edges, in the order of the network",
                         .lo = 0.5,
-                        .hi = largest_group(s) + 0.5,
+                        .hi = count_groups(s) + 0.5,
                         .scale = 1};
     itg_axis y = itg_axis_empty("SQNR lost, dB", 1);
     char words[WORDS];
