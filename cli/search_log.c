@@ -54,20 +54,12 @@ static itg_status begin_run(itg_cli_search_work *w, const char *db, itg_error *e
     return itg_cli_recorder_open(db, &info, &w->recorder, err);
 }
 
-/* Whether the run ended by itself. Such a run is replayed, and the log stays unchanged. */
-static bool is_complete(const itg_run_record *record)
-{
-    return record->ended && record->stop_reason &&
-           (strcmp(record->stop_reason, "exhausted") == 0 ||
-            strcmp(record->stop_reason, "patience") == 0);
-}
-
 itg_status itg_cli_search_begin_log(itg_cli_search_work *w, itg_error *err)
 {
     const char *db = w->args->values[ITG_CLI_OPT_DB].text;
     if (!db) return ITG_OK;
     if (!w->resumed) return begin_run(w, db, err);
-    if (is_complete(w->resumed)) return ITG_OK;
+    if (itg_run_record_is_complete(w->resumed)) return ITG_OK; /* it is replayed */
     return itg_cli_recorder_resume(db, w->resumed->run, &w->recorder, err);
 }
 

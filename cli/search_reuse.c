@@ -5,20 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool same_text(const char *a, const char *b)
-{
-    return a && b && strcmp(a, b) == 0;
-}
-
 /* Whether all inputs that trials depend on are the same. */
 static bool same_inputs(const itg_run_info *a, const itg_run_info *b)
 {
-    return memcmp(a->model_hash, b->model_hash, sizeof a->model_hash) == 0 && a->seed == b->seed &&
-           same_text(a->engine_version, b->engine_version) &&
-           same_text(a->hardware_json, b->hardware_json) &&
-           same_text(a->preprocess_json, b->preprocess_json) &&
-           same_text(a->options_json, b->options_json) && same_text(a->space_json, b->space_json) &&
-           itg_run_data_equal(&a->data, &b->data) && itg_run_data_equal(&a->labels, &b->labels) &&
+    return !itg_run_info_difference(a, b) && a->seed == b->seed &&
+           strcmp(a->options_json, b->options_json) == 0 &&
            itg_run_data_equal(&a->holdout, &b->holdout) &&
            itg_run_data_equal(&a->holdout_labels, &b->holdout_labels);
 }

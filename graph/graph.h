@@ -68,7 +68,7 @@ typedef struct itg_graph {
     itg_names value_names, node_names;                         /* ids by name */
 } itg_graph;
 
-/* Copies the paths. */
+/* Copy the texts. */
 itg_status itg_graph_set_metadata(itg_graph *g, const char *const *keys, const char *const *values,
                                   int32_t count, itg_error *err);
 itg_status itg_graph_set_data_files(itg_graph *g, const char *const *paths, int32_t count,

@@ -51,6 +51,13 @@ typedef struct owned_record {
     itg_arena *arena;
 } owned_record;
 
+bool itg_run_record_is_complete(const itg_run_record *record)
+{
+    return record->ended && record->stop_reason &&
+           (strcmp(record->stop_reason, "exhausted") == 0 ||
+            strcmp(record->stop_reason, "patience") == 0);
+}
+
 void itg_run_record_destroy(itg_run_record *record)
 {
     owned_record *owned = (owned_record *)record;

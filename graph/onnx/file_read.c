@@ -411,7 +411,8 @@ static itg_status convert(ItgOnnx__ModelProto *model, itg_budget *budget, const 
     return ITG_OK;
 }
 
-/* Parses a model from its bytes. *data is freed as soon as it can be. */
+/* Parses a model from its bytes. owned: where they lie, freed as soon as they can be; NULL: they
+ * are the caller's. */
 static itg_status parse(const unsigned char *data, unsigned char **owned, size_t bytes,
                         const char *source, bool is_file, size_t memory_limit,
                         itg_refusals *refusals, itg_onnx_file **out, itg_error *err)

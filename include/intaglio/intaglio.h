@@ -1200,6 +1200,8 @@ itg_status itg_run_log_runs(itg_run_log *log, int64_t **runs, int64_t *count, it
 itg_status itg_run_log_read_run(itg_run_log *log, int64_t run, itg_run_record **out,
                                 itg_error *err);
 void itg_run_record_destroy(itg_run_record *record);
+/* Whether the run ended by itself, so that nothing can be added to it. */
+bool itg_run_record_is_complete(const itg_run_record *record);
 /* Calls fn for each trial of a run, in order; its failure ends the reading and is returned. trial
  * is valid during the call. */
 itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,

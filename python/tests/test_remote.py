@@ -58,3 +58,9 @@ def test_no_server_and_no_address(digits):
     for address, words in (("redis://127.0.0.1:1/test", "127.0.0.1"), ("http://x/test", "redis://")):
         with pytest.raises(intaglio.Error, match=words):
             search(digits, digits.path, workers=address)
+
+
+def test_a_run_without_a_server_has_ended(digits, program, tmp_path):
+    with pytest.raises(intaglio.Error):
+        search(digits, digits.path, workers="redis://127.0.0.1:1/test", db=tmp_path / "runs.db")
+    assert "127.0.0.1" in program("runs", "show", "1", "--db", tmp_path / "runs.db")

@@ -118,7 +118,7 @@ class Earlier:
     @property
     def is_complete(self) -> bool:
         """It ended by itself, so that nothing is left to be added."""
-        return bool(self.record.ended) and text(self.record.stop_reason) in ("exhausted", "patience")
+        return lib.itg_run_record_is_complete(self.record)
 
     def take_start_and_past(self, work: Any) -> None:
         """Where the run began, and what it learned from before, are not said again."""

@@ -452,9 +452,9 @@ def _run(
     earlier: Optional[Earlier],
 ) -> SearchResult:
     interrupt = Interrupt()
-    hooks = _Hooks(callbacks, interrupt, progress, recorder, searcher, coordinator)
-    arguments = (lib.itg_search, *work.arguments, hooks.struct)
     try:
+        hooks = _Hooks(callbacks, interrupt, progress, recorder, searcher, coordinator)
+        arguments = (lib.itg_search, *work.arguments, hooks.struct)
         pointer = run_interruptibly(
             lambda: make("itg_search_result", lib.itg_search_result_destroy, *arguments), interrupt
         )
