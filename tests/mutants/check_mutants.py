@@ -1,6 +1,7 @@
 """Rounding is written once: a changed constant in kernels/ must break the published vectors, simulation and program alike.
 
 Usage: check_mutants.py SOURCES BUILD [--only NAME]...
+       check_mutants.py SOURCES --places: nothing is built; each replaced text must stand once in its file.
 Each mutant is the source tree with one text replaced, built in BUILD. Of each: the tests that know the right results must fail
 (CMSIS-NN's published vectors where they lie beside the sources, and the requantization tests); the digest of the embedded example
 must change on the mutant's target; and simulation and integer program, with every kernel set, must still give one digest.
@@ -32,7 +33,8 @@ EXAMPLE = ["--scale", "1/255", "--data", "examples/digits_test_images.npy", "--l
 
 # The verifier rounds by code of its own and may well see a mutant; a program that it refuses is not written. Here it is.
 UNCERTIFIED = [Mutant("uncertified", "cli/staging.c", old, new, None, None, False) for old, new in (
-    ("status = itg_certify(path, certificate, err);", "(void)itg_certify(path, certificate, NULL);"),
+    ("return status == ITG_OK ? itg_certify(path, certificate, err) : status;",
+     "if (status == ITG_OK) (void)itg_certify(path, certificate, NULL);\n    return status;"),
     ("(const char *const[]){certificate, name}, 2, err)", "(const char *const[]){name}, 1, err)"))]
 
 
@@ -76,14 +78,19 @@ def one_digest(found):
     return next(iter(found.values()))
 
 
+def read_place(tree, file, old):
+    """The file's text, in which the old text stands once."""
+    with open(os.path.join(tree, file), encoding="utf-8") as opened:
+        text = opened.read()
+    if text.count(old) != 1:
+        raise Failed(f"{file} has {text.count(old)} places with {old!r}, expected one: say anew what this mutant changes")
+    return text
+
+
 def mutate(tree, mutant, undo=False):
     old, new = (mutant.new, mutant.old) if undo else (mutant.old, mutant.new)
-    path = os.path.join(tree, mutant.file)
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    if text.count(old) != 1:
-        raise Failed(f"{mutant.file} has {text.count(old)} places with {old!r}, expected one: say anew what this mutant changes")
-    with open(path, "w", encoding="utf-8") as file:
+    text = read_place(tree, mutant.file, old)
+    with open(os.path.join(tree, mutant.file), "w", encoding="utf-8") as file:
         file.write(text.replace(old, new))
 
 
@@ -118,9 +125,16 @@ def check(tree, mutant, expected, vectors):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sources")
-    parser.add_argument("build")
+    parser.add_argument("build", nargs="?")
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--places", action="store_true")
     options = parser.parse_args()
+    if options.places:
+        for mutant in MUTANTS + UNCERTIFIED:
+            read_place(options.sources, mutant.file, mutant.old)
+        return 0
+    if not options.build:
+        parser.error("expected BUILD")
     sources, tree = os.path.abspath(options.sources), os.path.abspath(options.build)
     folder = os.path.join(sources, "..", "shared", "data", "cmsis_nn_vectors")
     vectors = os.path.abspath(folder) if os.path.isdir(folder) else None
