@@ -8,6 +8,7 @@
 #include "cli/metric_command.h"
 #include "cli/table.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -68,13 +69,19 @@ static int check_options(const itg_cli_args *args)
     return ITG_CLI_OK;
 }
 
+static void note(const itg_cli_args *args, itg_cli_option option)
+{
+    if (args->given[option])
+        fprintf(stderr, "intaglio: note: --%s has no effect on a float target\n",
+                itg_cli_option_spec(option)->name);
+}
+
 /* Notes options without effect: with a float target the float network runs, not quantized. */
 static void note_no_effect(const itg_cli_args *args)
 {
     for (size_t i = NETWORK_OPTIONS; i < sizeof strategy_options / sizeof *strategy_options; i++)
-        if (args->given[strategy_options[i]])
-            fprintf(stderr, "intaglio: note: --%s has no effect on a float target\n",
-                    itg_cli_option_spec(strategy_options[i])->name);
+        note(args, strategy_options[i]);
+    note(args, ITG_CLI_OPT_DEFINITION);
 }
 
 /* Loads the hardware that a strategy is made for. Returns an exit status. */
@@ -134,24 +141,24 @@ static void note_widths(const itg_strategy_file *file, const char *what, bool we
 /* The time limit, and the progress so far. */
 typedef struct pace {
     double end; /* by itg_cli_now; 0: no limit */
-    int32_t layer, layers;
-    bool ended;
+    int32_t done, layers;
+    atomic_bool ended;
 } pace;
 
 static bool is_enough(void *context)
 {
     pace *p = context;
-    p->ended = itg_cli_is_interrupted() || (p->end > 0 && itg_cli_now() >= p->end);
+    if (itg_cli_is_interrupted() || (p->end > 0 && itg_cli_now() >= p->end)) p->ended = true;
     return p->ended;
 }
 
 static void show_layer(void *context, int32_t layer, int32_t layers)
 {
     pace *p = context;
-    p->layer = layer + 1;
+    p->done = layer;
     p->layers = layers;
     if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\rintaglio: codes of weights, layer %d of %d", p->layer, p->layers);
+        fprintf(stderr, "\rintaglio: codes of weights, layer %d of %d", layer + 1, layers);
 }
 
 static void note_codes(const pace *p, itg_recover_mode mode, bool taken)
@@ -161,7 +168,7 @@ static void note_codes(const pace *p, itg_recover_mode mode, bool taken)
         fprintf(stderr,
                 "intaglio: note: %d of %d layers had their codes chosen; the others keep the "
                 "nearest ones\n",
-                p->layer, p->layers);
+                p->done, p->layers);
     else if (mode == ITG_RECOVER_AUTO && p->layers > 0 && !taken)
         fputs("intaglio: note: chosen codes bring the outputs no nearer to the float network's: "
               "the nearest codes stay\n",
@@ -277,7 +284,8 @@ static itg_status simulate(work *w, itg_error *err)
                                           .user = itg_cli_metric_users(w->metric),
                                           .measures = measures,
                                           .with_agreement = true,
-                                          .threads = (int)values[ITG_CLI_OPT_THREADS].integer};
+                                          .threads = (int)values[ITG_CLI_OPT_THREADS].integer,
+                                          .definition = w->args->given[ITG_CLI_OPT_DEFINITION]};
     if (status == ITG_OK)
         status = itg_simulate(w->model, w->file, w->data.samples, &options, &w->score, err);
     if (status == ITG_OK) status = itg_cli_metric_failure(w->metric, err);
@@ -321,6 +329,13 @@ static int print_outputs(const work *w)
     return itg_cli_table_print(&table);
 }
 
+/* Returns what ran. */
+static const char *runner(const work *w)
+{
+    if (itg_hardware_all_float(itg_strategy_hardware(w->file))) return "float network";
+    return w->args->given[ITG_CLI_OPT_DEFINITION] ? "definition" : "executor";
+}
+
 static int print_json(const work *w, const char *path)
 {
     itg_json_writer json = {0};
@@ -331,6 +346,7 @@ static int print_json(const work *w, const char *path)
                       path                           ? path
                       : w->args->argument_count == 2 ? w->args->arguments[1]
                                                      : NULL);
+    itg_json_put_text(&json, "run_by", runner(w));
     itg_json_put_text(&json, "judged_by",
                       itg_score_about(&w->score, itg_cli_metric_judging(w->args, &w->score)).name);
     itg_cli_json_score(&json, &w->score);
@@ -344,9 +360,9 @@ static int print_json(const work *w, const char *path)
 static int print_text(const work *w, const char *path)
 {
     if (w->graph) printf("%s\n", w->graph);
-    printf("%s on %s, %lld sample%s\n", itg_model_name(w->model),
+    printf("%s on %s, %lld sample%s, by the %s\n", itg_model_name(w->model),
            itg_hardware_name(itg_strategy_hardware(w->file)), (long long)w->score.samples,
-           itg_plural(w->score.samples));
+           itg_plural(w->score.samples), runner(w));
     itg_cli_print_metric(w->args, &w->score);
     itg_cli_print_score(&w->score);
     if (path) itg_cli_print_line("strategy", "%s", path);
@@ -388,16 +404,19 @@ static int run(const itg_cli_args *args)
 
 const itg_cli_command itg_cli_simulate = {
     .name = "simulate",
-    .summary = "Runs a quantized network by definition, and compares it with the float one",
+    .summary = "Runs a quantized network on samples, and compares it with the float one",
     .usage =
         "MODEL --uniform BITS --hw T --calib C --data X [--labels Y] [-o strategy.json] [...]\n"
         "MODEL STRATEGY --data X [--labels Y] [...]\n"
         "MODEL --hw float --data X [--labels Y]",
     .details = "The result is the deployed program's own, bit for bit: 'intaglio run' gives the "
-               "same digest. With\n"
-               "--hw float the float network itself runs. Preprocessing is kept in the strategy; "
-               "where a strategy is\n"
-               "read, the options given here replace what it says.",
+               "same digest. The\n"
+               "executor runs the program that 'realize' would write; --definition shows that it "
+               "does what\n"
+               "docs/arithmetic.md states. With --hw float the float network itself runs. "
+               "Preprocessing is kept in\n"
+               "the strategy; where a strategy is read, the options given here replace what it "
+               "says.",
     .min_arguments = 1,
     .max_arguments = 2,
     .arguments = {"MODEL", "STRATEGY"},
@@ -416,6 +435,7 @@ const itg_cli_command itg_cli_simulate = {
                 ITG_CLI_OPT_WEIGHT_THRESHOLD,
                 ITG_CLI_OPT_RECOVER,
                 ITG_CLI_OPT_RECOVER_SECONDS,
+                ITG_CLI_OPT_DEFINITION,
                 ITG_CLI_OPT_DATA,
                 ITG_CLI_OPT_LABELS,
                 ITG_CLI_OPT_LIMIT,

@@ -79,33 +79,37 @@ static bool set_order(const itg_fit *f, int64_t g)
 }
 
 /* Solves v = c / h for a group. v becomes the model's weights if that fails or is not requested. */
-static bool solve(const itg_fit *f, int64_t g, const float *weights, int threads)
+static itg_status solve(const itg_fit *f, int64_t g, const float *weights, const itg_solving *how,
+                        itg_error *err)
 {
     int64_t n = f->layer->depth, rows = f->layer->rows;
     double *factor = malloc((size_t)(n * n) * sizeof *factor),
            *x = malloc((size_t)(n * rows) * sizeof *x);
     double *v = f->v + g * rows * n;
-    bool solved = false, ok = factor && x;
-    if (ok && f->round) {
+    bool solved = false;
+    itg_status status = factor && x ? ITG_OK
+                                    : itg_fail(err, ITG_NO_MEMORY,
+                                               "no memory to solve for %lld weights", (long long)n);
+    if (status == ITG_OK && f->round) {
         memcpy(factor, f->h + g * n * n, (size_t)(n * n) * sizeof *factor);
-        solved = itg_cholesky(factor, n, threads);
+        status = itg_cholesky(factor, n, how, &solved, err);
     }
-    for (int64_t i = 0; ok && i < n * rows; i++)
+    for (int64_t i = 0; status == ITG_OK && i < n * rows; i++)
         x[i % n * rows + i / n] = f->c[g * rows * n + i];
-    if (solved) itg_cholesky_solve(factor, n, x, rows, threads);
-    for (int64_t i = 0; ok && i < n * rows; i++)
+    if (status == ITG_OK && solved) status = itg_cholesky_solve(factor, n, x, rows, how, err);
+    for (int64_t i = 0; status == ITG_OK && i < n * rows; i++)
         v[i] = solved ? x[i % n * rows + i / n]
                       : (double)weights[itg_layer_weight(f->layer, g * rows + i / n, i % n)];
     free(factor);
     free(x);
-    return ok;
+    return status;
 }
 
 /* Arguments of set_group; `weights` are the model's. */
 typedef struct groups {
     const itg_fit *f;
     const float *weights;
-    int threads; /* within a group */
+    itg_solving how; /* within a group */
 } groups;
 
 static itg_status set_group(void *context, int worker, int64_t g, itg_error *err)
@@ -119,13 +123,13 @@ static itg_status set_group(void *context, int worker, int64_t g, itg_error *err
     for (int64_t i = 0; i < n; i++)
         f->h[(g * n + i) * n + i] += ridge;
     set_right_side(f, g, ridge, s->weights);
-    return set_order(f, g) && solve(f, g, s->weights, s->threads)
-               ? ITG_OK
+    return set_order(f, g)
+               ? solve(f, g, s->weights, &s->how, err)
                : itg_fail(err, ITG_NO_MEMORY, "no memory to solve for %lld weights", (long long)n);
 }
 
 itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, double input_scale,
-                          const float *weights, bool round, int threads, itg_fit *out,
+                          const float *weights, bool round, const itg_solving *how, itg_fit *out,
                           itg_error *err)
 {
     size_t n = (size_t)layer->depth, channels = (size_t)itg_layer_channels(layer),
@@ -138,11 +142,12 @@ itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, do
                  malloc(channels * n * sizeof *f.c),
                  malloc(group_count * n * sizeof *f.order),
                  round,
-                 threads};
-    groups s = {&f, weights, layer->groups > 1 ? 1 : threads};
+                 *how};
+    groups s = {&f, weights, {layer->groups > 1 ? 1 : how->threads, how->stop}};
     itg_status status =
         f.h && f.v && f.c && f.order
-            ? itg_parallel_for(layer->groups > 1 ? threads : 1, layer->groups, set_group, &s, err)
+            ? itg_parallel_for(layer->groups > 1 ? how->threads : 1, layer->groups, set_group, &s,
+                               err)
             : itg_fail(err, ITG_NO_MEMORY, "no memory for a layer of %zu inputs", n);
     if (status == ITG_OK)
         *out = f;
@@ -182,7 +187,8 @@ static bool make_room(const search *s, int64_t first, room *m)
                  .power_of_two = s->grid->power_of_two,
                  .nearest = !f->round,
                  .scratch = malloc(4 * (size_t)n * sizeof *m->round.scratch),
-                 .best = malloc(elements * sizeof *m->round.best)},
+                 .best = malloc(elements * sizeof *m->round.best),
+                 .stop = f->how.stop},
                 malloc(elements * sizeof *m->e),
                 malloc(elements * sizeof *m->q)};
     if (!m->round.channels || !m->round.scratch || !m->round.best || !m->e || !m->q) return false;
@@ -218,6 +224,7 @@ static void search_set(const search *s, int64_t set, room *m)
     m->round.scale = *scale;
     double before = itg_round_energy(&m->round);
     if (!itg_round_search(&m->round) || !(itg_round_energy(&m->round) < before)) return;
+    if (m->round.stopped) return;
     memcpy(q, m->q, bytes);
     *scale = m->round.scale;
 }
@@ -240,15 +247,17 @@ static itg_status run_set(void *context, int worker, int64_t set, itg_error *err
     bool ok = make_room(s, set * s->channels, &m);
     if (ok && !s->from) search_set(s, set, &m);
     if (ok && s->from) fit_set_again(s, set, &m);
+    bool stopped = m.round.stopped;
     free_room(&m);
-    return ok ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for the codes of a channel");
+    if (!ok) return itg_fail(err, ITG_NO_MEMORY, "no memory for the codes of a channel");
+    return stopped ? itg_fail(err, ITG_CANCELLED, "interrupted") : ITG_OK;
 }
 
 itg_status itg_fit_again(const itg_fit *f, const itg_fit_grid *grid, const float *from,
                          itg_fit_codes *codes, itg_error *err)
 {
     search s = {f, grid, from, codes, itg_layer_channels(f->layer) / codes->scale_count};
-    return itg_parallel_for(f->threads, codes->scale_count, run_set, &s, err);
+    return itg_parallel_for(f->how.threads, codes->scale_count, run_set, &s, err);
 }
 
 itg_status itg_fit_search(const itg_fit *f, const itg_fit_grid *grid, itg_fit_codes *codes,

@@ -3,6 +3,7 @@
 #define ITG_RECOVER_FIT_H
 #include "recover/layer.h"
 #include "recover/observe.h"
+#include "recover/solve.h"
 
 /* The quadratic problem of a layer for all widths, in units of the input codes' scale. */
 typedef struct itg_fit {
@@ -14,12 +15,13 @@ typedef struct itg_fit {
     int32_t *order; /* [groups][depth]: descending diagonal */
     bool
         round; /* codes are chosen, too; else they are the nearest ones to v, the model's weights */
-    int threads;
+    itg_solving how;
 } itg_fit;
 
-/* weights: the model's, in its order. */
+/* weights: the model's, in its order. Where it is stopped, this and what follows fails with
+ * ITG_CANCELLED. */
 itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, double input_scale,
-                          const float *weights, bool round, int threads, itg_fit *out,
+                          const float *weights, bool round, const itg_solving *how, itg_fit *out,
                           itg_error *err);
 void itg_fit_deinit(itg_fit *fit);
 

@@ -145,8 +145,9 @@ static itg_status multiply_tile(void *context, int worker, int64_t item, itg_err
     const itg_layer *l = w->o->layer;
     int64_t tiles = itg_digits_tiles(&w->x), all = tiles + itg_digits_tiles(&w->t);
     int64_t g = item / all, tile = item % all;
+    itg_status status = itg_check_stop(&w->o->options->stop, err);
     (void)worker;
-    (void)err;
+    if (status != ITG_OK) return status;
     if (tile < tiles)
         itg_moments_add(&w->x, &w->x, g, tile, tile, w->moments->xx + g * l->depth * l->depth);
     else
@@ -180,9 +181,9 @@ static itg_status observe_all(observer *w, itg_error *err)
                                   run_block, w, err);
         if (status != ITG_OK) return status;
         w->moments->count += count * l->taken;
-        (void)itg_parallel_for(w->threads,
-                               l->groups * (itg_digits_tiles(&w->x) + itg_digits_tiles(&w->t)),
-                               multiply_tile, w, NULL);
+        status = itg_parallel_for(w->threads,
+                                  l->groups * (itg_digits_tiles(&w->x) + itg_digits_tiles(&w->t)),
+                                  multiply_tile, w, err);
         add_sums(w);
     }
     return status;

@@ -16,7 +16,9 @@ typedef struct recovery {
     const itg_hardware *hw;
     const itg_preprocess *preprocess;
     itg_strategy *s;
-    const itg_recover_options *o;
+    const itg_recover_options *asked; /* the caller's */
+    itg_recover_options own;          /* the same, but for who is asked whether to stop */
+    const itg_recover_options *o;     /* own */
     int64_t samples;
     itg_feed feed;
     itg_layer *layers;
@@ -260,11 +262,12 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_annotated **a, i
                          .weights = r->weights,
                          .activations = r->activations};
     itg_status status = itg_observe(&o, &moments, err);
+    const itg_solving how = {itg_thread_count(r->o->threads), &r->o->stop};
     if (status == ITG_OK)
-        status = itg_fit_create(
-            l, &moments, (double)itg_annotated_encoding(*a, l->node, 0)->q.scale[0],
-            r->g->values[r->g->nodes[l->node].inputs[1]].data, r->o->mode != ITG_RECOVER_SCALES,
-            itg_thread_count(r->o->threads), &fit, err);
+        status =
+            itg_fit_create(l, &moments, (double)itg_annotated_encoding(*a, l->node, 0)->q.scale[0],
+                           r->g->values[r->g->nodes[l->node].inputs[1]].data,
+                           r->o->mode != ITG_RECOVER_SCALES, &how, &fit, err);
     if (status == ITG_OK) status = fit_widths(r, index, &fit, a, err);
     if (status == ITG_OK) status = annotate_again(r, l, a, err);
     itg_fit_deinit(&fit);
@@ -288,19 +291,37 @@ static bool is_wanted(const recovery *r, const itg_layer *l)
            r->s->edges[l->weight_edge].bits <= widest(r);
 }
 
+static bool is_enough(const recovery *r)
+{
+    return r->asked->enough && r->asked->enough(r->asked->context);
+}
+
+/* What the parts of a layer's work ask: both ways of stopping end it. */
+static bool is_over(void *context)
+{
+    const recovery *r = context;
+    return is_enough(r) || itg_check_stop(&r->asked->stop, NULL) != ITG_OK;
+}
+
 static itg_status recover_layers(recovery *r, itg_error *err)
 {
     itg_annotated *a = NULL;
+    itg_error why = {0};
     itg_status status = annotate(r, &a, err);
     if (status == ITG_OK) status = find_layers(r, a, err);
     for (int32_t i = 0; i < r->layer_count && status == ITG_OK; i++) {
-        if (r->o->enough && r->o->enough(r->o->context)) break;
         if (!is_wanted(r, &r->layers[i])) continue;
         if (r->o->progress) r->o->progress(r->o->context, i, r->layer_count);
-        if (i >= r->targets.end) status = fill_targets(r, i, err);
-        if (status == ITG_OK) status = recover_layer(r, i, &a, err);
+        if (is_enough(r)) break;
+        if (i >= r->targets.end) status = fill_targets(r, i, &why);
+        if (status == ITG_OK) status = recover_layer(r, i, &a, &why);
+        if (status == ITG_CANCELLED && is_enough(r)) {
+            status = ITG_OK;
+            break;
+        }
         if (status != ITG_OK)
-            itg_prefix_error(err, status, "node '%s'", r->g->nodes[r->layers[i].node].name);
+            (void)itg_fail(err, status, "node '%s': %s", r->g->nodes[r->layers[i].node].name,
+                           why.message);
     }
     itg_annotated_destroy(a);
     return status;
@@ -308,7 +329,10 @@ static itg_status recover_layers(recovery *r, itg_error *err)
 
 static itg_status run(recovery *r, itg_error *err)
 {
-    if (r->o->mode == ITG_RECOVER_NONE) return ITG_OK;
+    if (r->asked->mode == ITG_RECOVER_NONE) return ITG_OK;
+    r->own = *r->asked;
+    r->own.stop = (itg_stop){is_over, r};
+    r->o = &r->own;
     int64_t most = r->o->most_samples > 0 ? r->o->most_samples : ITG_RECOVER_SAMPLES;
     r->samples = r->o->data->shape.dims[0] < most ? r->o->data->shape.dims[0] : most;
     const itg_input_list inputs = itg_graph_inputs(r->g);
@@ -329,7 +353,7 @@ static itg_status run(recovery *r, itg_error *err)
 itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
                        const itg_recover_options *options, itg_strategy *strategy, itg_error *err)
 {
-    recovery r = {.g = g, .hw = hw, .preprocess = preprocess, .s = strategy, .o = options};
+    recovery r = {.g = g, .hw = hw, .preprocess = preprocess, .s = strategy, .asked = options};
     return run(&r, err);
 }
 
@@ -349,7 +373,7 @@ itg_status itg_recover_table(const itg_graph *g, const itg_hardware *hw,
     if (status == ITG_OK) {
         t->widths = widths;
         recovery r = {
-            .g = g, .hw = hw, .preprocess = preprocess, .s = t->s, .o = options, .table = t};
+            .g = g, .hw = hw, .preprocess = preprocess, .s = t->s, .asked = options, .table = t};
         status = run(&r, err);
         t->widths = NULL;
     }

@@ -41,10 +41,17 @@ static void set_errors(const itg_round *r, const itg_round_channel *ch)
         if (ch->q[i] != 0) recover_move(ch->e, ch->h + i * r->n, ch->q[i], r->n);
 }
 
+/* Returns whether the work is still wanted. */
+static bool goes_on(itg_round *r)
+{
+    r->stopped = r->stopped || (r->stop && itg_check_stop(r->stop, NULL) != ITG_OK);
+    return !r->stopped;
+}
+
 static void start(itg_round *r, float scale)
 {
     r->scale = scale;
-    for (int64_t k = 0; k < r->count; k++) {
+    for (int64_t k = 0; k < r->count && goes_on(r); k++) {
         itg_round_channel *ch = &r->channels[k];
         for (int64_t i = 0; i < r->n; i++)
             ch->q[i] = (int32_t)nearest(r, ch->v[i] / (double)scale);
@@ -77,7 +84,7 @@ static bool sweep_channel(const itg_round *r, const itg_round_channel *ch)
 static bool sweep(itg_round *r)
 {
     bool moved = false;
-    for (int64_t k = 0; k < r->count; k++)
+    for (int64_t k = 0; k < r->count && goes_on(r); k++)
         moved |= sweep_channel(r, &r->channels[k]);
     return moved;
 }
@@ -152,7 +159,7 @@ static bool move_pair(const pairs *p, int64_t i)
 static bool sweep_pairs(itg_round *r)
 {
     bool moved = false;
-    for (int64_t k = 0; k < r->count; k++) {
+    for (int64_t k = 0; k < r->count && goes_on(r); k++) {
         const itg_round_channel *ch = &r->channels[k];
         pairs p = {
             r, ch, r->scratch, r->scratch + r->n, r->scratch + 2 * r->n, r->scratch + 3 * r->n};
@@ -196,7 +203,7 @@ static double energy(const itg_round *r)
 
 double itg_round_energy(itg_round *r)
 {
-    for (int64_t k = 0; k < r->count; k++)
+    for (int64_t k = 0; k < r->count && goes_on(r); k++)
         set_errors(r, &r->channels[k]);
     return energy(r);
 }
@@ -249,7 +256,7 @@ static void keep_codes(const itg_round *r)
 static void restore_codes(itg_round *r, float scale)
 {
     r->scale = scale;
-    for (int64_t k = 0; k < r->count; k++) {
+    for (int64_t k = 0; k < r->count && goes_on(r); k++) {
         memcpy(r->channels[k].q, r->best + k * r->n, sizeof *r->best * (size_t)r->n);
         set_errors(r, &r->channels[k]);
     }

@@ -20,8 +20,10 @@ typedef struct itg_round {
     bool power_of_two;
     bool nearest; /* codes are those nearest to v / s */
     float scale;
-    double *scratch; /* [4 * n] */
-    int32_t *best;   /* [count * n] */
+    double *scratch;      /* [4 * n] */
+    int32_t *best;        /* [count * n] */
+    const itg_stop *stop; /* asked before each channel of each pass; NULL: never */
+    bool stopped;         /* the codes are worth nothing */
 } itg_round;
 
 /* Sum of the channels' errors with their present codes, minus that with all zeros. */

@@ -45,23 +45,29 @@ static itg_status update_row(void *context, int worker, int64_t item, itg_error 
     return ITG_OK;
 }
 
-bool itg_cholesky(double *h, int64_t n, int threads)
+itg_status itg_cholesky(double *h, int64_t n, const itg_solving *how, bool *definite,
+                        itg_error *err)
 {
+    *definite = true;
     for (int64_t first = 0; first < n; first += BLOCK) {
         factor f = {h, n, first, first + BLOCK < n ? first + BLOCK : n};
-        if (!factor_block(&f)) return false;
-        (void)itg_parallel_for(n > 4 * BLOCK ? threads : 1, n - f.end, update_row, &f, NULL);
+        itg_status status = itg_check_stop(how->stop, err);
+        if (status != ITG_OK) return status;
+        *definite = factor_block(&f);
+        if (!*definite) return ITG_OK;
+        (void)itg_parallel_for(n > 4 * BLOCK ? how->threads : 1, n - f.end, update_row, &f, NULL);
     }
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < i; j++)
             h[i * n + j] = h[j * n + i];
-    return true;
+    return ITG_OK;
 }
 
 typedef struct substitution {
     const double *l;
     double *x;
     int64_t n, columns;
+    const itg_stop *stop;
 } substitution;
 
 /* Solves for some of the columns. */
@@ -71,8 +77,9 @@ static itg_status substitute(void *context, int worker, int64_t item, itg_error 
     int64_t first = item * COLUMNS, n = s->n;
     int64_t count = s->columns - first < COLUMNS ? s->columns - first : COLUMNS;
     double *x = s->x + first;
+    itg_status status = itg_check_stop(s->stop, err);
     (void)worker;
-    (void)err;
+    if (status != ITG_OK) return status;
     for (int64_t i = 0; i < n; i++) {
         for (int64_t k = 0; k < i; k++)
             recover_subtract(x + i * s->columns, x + k * s->columns, s->l[i * n + k], count);
@@ -88,8 +95,9 @@ static itg_status substitute(void *context, int worker, int64_t item, itg_error 
     return ITG_OK;
 }
 
-void itg_cholesky_solve(const double *l, int64_t n, double *x, int64_t columns, int threads)
+itg_status itg_cholesky_solve(const double *l, int64_t n, double *x, int64_t columns,
+                              const itg_solving *how, itg_error *err)
 {
-    substitution s = {l, x, n, columns};
-    (void)itg_parallel_for(threads, (columns + COLUMNS - 1) / COLUMNS, substitute, &s, NULL);
+    substitution s = {l, x, n, columns, how->stop};
+    return itg_parallel_for(how->threads, (columns + COLUMNS - 1) / COLUMNS, substitute, &s, err);
 }

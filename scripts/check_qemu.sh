@@ -28,7 +28,7 @@ compare() { # what, expected, found
 }
 
 for target in x86-vnni cortex-m; do
-    $host simulate $model --uniform 8 --hw $target --scale 1/255 --calib examples/digits_search_images.npy $data \
+    $host simulate $model --definition --uniform 8 --hw $target --scale 1/255 --calib examples/digits_search_images.npy $data \
         -o "$work/$target.json" --json >"$work/$target.simulate"
     $host realize $model "$work/$target.json" -o "$work/$target.itg" --json >/dev/null
     $host realize $model "$work/$target.json" --emit qdq -o "$work/$target.onnx" --json >/dev/null
@@ -54,7 +54,7 @@ for platform in "arm64 aarch64-linux-gnu qemu-aarch64" "s390x s390x-linux-gnu qe
     for target in x86-vnni cortex-m; do
         expected=$(field digest <"$work/$target.run")
         compare "$platform run, $target" "$expected" "$($run run "$work/$target.itg" $data --threads 1 --json | field digest)"
-        compare "$platform simulate, $target" "$expected" "$($run simulate $model "$work/$target.json" $data --threads 1 --json | field digest)"
+        compare "$platform simulate, $target" "$expected" "$($run simulate $model --definition "$work/$target.json" $data --threads 1 --json | field digest)"
         $run realize $model "$work/$target.json" -o "$work/foreign.itg" --json >/dev/null
         compare "$platform realize, $target" "$(sha256sum <"$work/$target.itg")" "$(sha256sum <"$work/foreign.itg")"
         $run realize $model "$work/$target.json" --emit qdq -o "$work/foreign.onnx" --json >/dev/null

@@ -166,20 +166,27 @@ static void close_floats(evaluation_state *s)
 
 /* ---- the loop ---- */
 
-/* Runs samples [at, at + count) of the block. */
+/* Runs samples [at, at + count) of the block. Where several fail together, each is run alone, so
+ * that the error names one. */
 static itg_status run_samples(evaluation_state *s, void *instance, int64_t at, int64_t count,
                               itg_error *err)
 {
     const itg_dataset *data = s->options->data;
     filling f = {s, false};
     const itg_sample_source source = {fill_sample, &f};
-    itg_status status = s->backend->run(instance, &source, s->first + at, count, err);
-    if (status == ITG_OK || f.has_failed) return status;
+    itg_error why = {0};
+    itg_status status = s->backend->run(instance, &source, s->first + at, count, &why);
+    if (status == ITG_OK) return ITG_OK;
+    if (f.has_failed || status == ITG_NO_MEMORY) return itg_fail(err, status, "%s", why.message);
+    for (int64_t k = 0; k < count && count > 1; k++) {
+        itg_status alone = run_samples(s, instance, at + k, 1, err);
+        if (alone != ITG_OK) return alone;
+    }
     const int64_t number = itg_dataset_number(data, sample_at(s, s->first + at));
-    return count == 1
-               ? itg_prefix_error(err, status, "%s: sample %lld", data->path, (long long)number)
-               : itg_prefix_error(err, status, "%s: %lld samples from %lld on", data->path,
-                                  (long long)count, (long long)number);
+    return count == 1 ? itg_fail(err, status, "%s: sample %lld: %s", data->path, (long long)number,
+                                 why.message)
+                      : itg_fail(err, status, "%s: %lld samples from %lld on: %s", data->path,
+                                 (long long)count, (long long)number, why.message);
 }
 
 static itg_status run_grain(void *context, int worker, int64_t item, itg_error *err)

@@ -56,7 +56,9 @@ static itg_status allocate_value(itg_sim *s, itg_id v, itg_error *err)
     }
     for (int32_t i = 0; ok && i < note->encoding_count; i++) {
         sim_buffer *b = &out->buffers[i];
-        if (!note->encodings[i].is_float)
+        if (note->encodings[i].constant)
+            b->codes = NULL; /* take_constants */
+        else if (!note->encodings[i].is_float)
             ok = (b->codes = itg_arena_array(s->arena, n + 1, sizeof *b->codes)) != NULL;
         else if (out->native)
             b->real = value->dtype == ITG_F32 ? out->native : NULL;
@@ -86,46 +88,64 @@ static void quantize_native(itg_sim *s, itg_id v)
     }
 }
 
-/* Loads the codes of a constant from the annotated graph. */
-static void load_codes(itg_sim *s, itg_id v)
+/* Returns the elements of the constant that the node reads as codes there; 0: there is none. */
+static int64_t constant_elements(const itg_sim *s, itg_id n, int32_t slot)
 {
-    const itg_value_note *note = &s->a->values[v];
-    for (int32_t i = 0; i < note->encoding_count; i++) {
-        const itg_encoding *encoding = &note->encodings[i];
-        double *codes = s->values[v].buffers[i].codes;
-        for (int64_t k = 0; !encoding->is_float && k < s->values[v].elements; k++)
-            codes[k] = (double)itg_load(encoding->q.storage, encoding->constant->codes, k);
+    const itg_edge *edge = itg_annotated_edge(s->a, n, slot);
+    if (!edge || edge->kind != ITG_EDGE_QUANT) return 0;
+    return s->a->values[edge->value].encodings[edge->encoding].constant
+               ? s->values[edge->value].elements
+               : 0;
+}
+
+/* Loads the constants of a node. They share memory with those of all others: in doubles the weights
+ * of a network take eight times the room of their codes. */
+static void take_constants(itg_sim *s, itg_id n)
+{
+    double *place = s->constants;
+    for (int32_t i = 0; i < s->a->graph->nodes[n].input_count; i++) {
+        int64_t elements = constant_elements(s, n, i);
+        if (elements == 0) continue;
+        const itg_edge *edge = itg_annotated_edge(s->a, n, i);
+        const itg_encoding *encoding = &s->a->values[edge->value].encodings[edge->encoding];
+        for (int64_t k = 0; k < elements; k++)
+            place[k] = (double)itg_load(encoding->q.storage, encoding->constant->codes, k);
+        s->values[edge->value].buffers[edge->encoding].codes = place;
+        place += elements;
     }
 }
 
 static itg_status allocate_all(itg_sim *s, itg_error *err)
 {
     const itg_graph *g = s->a->graph;
-    int64_t largest = 1;
+    int64_t largest = 1, constants = 1;
     size_t scratch = 1;
     itg_status status = ITG_OK;
     for (itg_id v = 0; v < g->value_count && status == ITG_OK; v++) {
         status = allocate_value(s, v, err);
-        if (s->values[v].elements > largest) largest = s->values[v].elements;
+        if (!itg_graph_is_constant(g, v) && s->values[v].elements > largest)
+            largest = s->values[v].elements;
     }
     if (status != ITG_OK) return status;
     scratch = (size_t)largest;
     for (itg_id n = 0; n < g->node_count; n++) {
         size_t wanted = s->a->nodes[n].form == ITG_FORM_MAC ? sim_mac_scratch(s->a, n) : 0;
         if (wanted > scratch) scratch = wanted;
+        int64_t sum = 0;
+        for (int32_t i = 0; i < g->nodes[n].input_count; i++)
+            sum += constant_elements(s, n, i);
+        if (sum > constants) constants = sum;
     }
+    s->constants = itg_arena_array(s->arena, (size_t)constants, sizeof *s->constants);
     s->acc = itg_arena_array(s->arena, (size_t)largest, sizeof *s->acc);
     s->count = itg_arena_array(s->arena, (size_t)largest, sizeof *s->count);
     s->columns = itg_arena_array(s->arena, scratch, sizeof *s->columns);
     s->packed = itg_arena_array(s->arena, (size_t)g->output_count + 1, sizeof *s->packed);
-    bool ok = s->acc && s->count && s->columns && s->packed;
+    bool ok = s->constants && s->acc && s->count && s->columns && s->packed;
     for (int32_t i = 0; ok && i < g->output_count; i++)
         ok = (s->packed[i] = itg_arena_array(
                   s->arena, (size_t)s->values[g->outputs[i]].elements + 1, 8)) != NULL;
-    if (!ok) return itg_fail(err, ITG_NO_MEMORY, "no memory to simulate %s", g->name);
-    for (itg_id v = 0; v < g->value_count; v++)
-        if (itg_graph_is_constant(g, v)) load_codes(s, v);
-    return ITG_OK;
+    return ok ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory to simulate %s", g->name);
 }
 
 itg_status itg_sim_create(const itg_annotated *a, itg_sim **out, itg_error *err)
@@ -324,6 +344,7 @@ static itg_status run_node(itg_sim *s, itg_id n, itg_error *err)
 {
     itg_op op = s->a->graph->nodes[n].op;
     s->overflowed = 0;
+    take_constants(s, n);
     switch (s->a->nodes[n].form) {
     case ITG_FORM_FUSED:
         return ITG_OK;
@@ -361,15 +382,23 @@ static itg_status run_node(itg_sim *s, itg_id n, itg_error *err)
 
 /* ---- running ---- */
 
+/* Returns a code of a value, which may be a constant. */
+static int64_t code_at(const itg_encoding *encoding, const sim_buffer *b, int64_t k)
+{
+    return encoding->constant ? itg_load(encoding->q.storage, encoding->constant->codes, k)
+                              : (int64_t)b->codes[k];
+}
+
 static void pack_output(itg_sim *s, int32_t index)
 {
     const itg_edge *edge = itg_annotated_edge(s->a, ITG_NONE, index);
-    const itg_quantizer *q = &s->a->values[edge->value].encodings[edge->encoding].q;
-    const double *codes = s->values[edge->value].buffers[edge->encoding].codes;
+    const itg_encoding *encoding = &s->a->values[edge->value].encodings[edge->encoding];
+    const itg_quantizer *q = &encoding->q;
+    const sim_buffer *b = &s->values[edge->value].buffers[edge->encoding];
     int64_t n = s->values[edge->value].elements;
     if (edge->kind != ITG_EDGE_QUANT) return;
     for (int64_t k = 0; k < n; k++) {
-        int64_t code = (int64_t)codes[k];
+        int64_t code = code_at(encoding, b, k);
         switch (q->storage) {
         case ITG_S8:
             ((int8_t *)s->packed[index])[k] = (int8_t)code;
@@ -449,7 +478,7 @@ bool itg_sim_edge(const itg_sim *sim, int32_t index, float *values, itg_edge_eve
             continue;
         }
         float scale = q->scale[q->scale_count == 1 ? 0 : (k / inner) % q->scale_count];
-        values[k] = itg_dequantize_f32((int64_t)b->codes[k], scale, q->zero_point);
+        values[k] = itg_dequantize_f32(code_at(encoding, b, k), scale, q->zero_point);
         if (encoding->constant)
             events->saturated += is_outside(q, scale, ((const float *)value->native)[k]);
     }

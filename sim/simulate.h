@@ -27,6 +27,7 @@ struct itg_sim {
     int64_t *acc;       /* native results of the node that runs, [max elements] */
     int32_t *count;     /* window counts of a pool, [max elements] */
     double *columns;    /* scratch of mac nodes */
+    double *constants;  /* codes of the constants of the node that runs */
     void **packed;      /* [outputs]: storage dtype */
     int64_t overflowed; /* of the node that runs */
 };

@@ -317,7 +317,8 @@ typedef struct itg_recover_options {
     int64_t most_samples;    /* of data, from the first on; 0: 1024 */
     int threads;
     itg_stop stop;
-    /* Asked before each layer; true: it and all later ones keep the nearest codes. NULL: never. */
+    /* Asked before and within each layer, by any thread; true, and true from then on: layers that
+     * are not finished keep the nearest codes. NULL: never. */
     bool (*enough)(void *context);
     /* Called before each layer; NULL: not wanted. */
     void (*progress)(void *context, int32_t layer, int32_t layers);
@@ -424,11 +425,14 @@ typedef struct itg_simulate_options {
      * known); NULL: not wanted. */
     double *output_distortion;
     itg_stop stop; /* asked before each block of samples */
+    /* Run the definition, one operation after the other as docs/arithmetic.md states them, and not
+     * the executor: slow, and the same in every bit. */
+    bool definition;
 } itg_simulate_options;
 #define ITG_SIMULATE_OPTIONS_VERSION 1
 #define ITG_SIMULATE_OPTIONS_INIT ITG_INIT(ITG_SIMULATE_OPTIONS_VERSION)
-/* Runs the strategy as docs/arithmetic.md defines it. The score is also kept in file, and saved
- * with it. options NULL: the defaults. */
+/* Runs the strategy as its program would be run, with the results that docs/arithmetic.md defines.
+ * The score is also kept in file, and saved with it. options NULL: the defaults. */
 itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data,
                         const itg_simulate_options *options, itg_score *out, itg_error *err);
 

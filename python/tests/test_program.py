@@ -27,7 +27,7 @@ def test_codes_and_real_numbers(digits, realized):
 
 
 def test_same_bits_as_the_simulation(digits, eight, realized):
-    simulated = eight.simulate(digits.test_images, digits.test_labels)
+    simulated = eight.simulate(digits.test_images, digits.test_labels, definition=True)
     ran = realized.score(digits.test_images, digits.test_labels)
     assert ran.digest == simulated.digest == realized.digest(digits.test_images, threads=1)
     assert ran["top1"] == simulated["top1"] == np.mean(realized(digits.test_images).argmax(1) == digits.test_labels)

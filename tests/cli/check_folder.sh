@@ -5,7 +5,7 @@ intaglio=$1 model=$2/examples/digits.onnx images=$2/tests/sim/images/flat
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 digest() { sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p'; }
-simulated=$("$intaglio" simulate "$model" --uniform 8 --hw cortex-m --scale 1/255 --calib "$images" --data "$images" -o "$work/s.json" --json | digest)
+simulated=$("$intaglio" simulate "$model" --definition --uniform 8 --hw cortex-m --scale 1/255 --calib "$images" --data "$images" -o "$work/s.json" --json | digest)
 "$intaglio" realize "$model" "$work/s.json" -o "$work/p.itg" >/dev/null
 for data in "$images" "$images:1x16x16"; do
     found=$("$intaglio" run "$work/p.itg" --data "$data" --json | digest)

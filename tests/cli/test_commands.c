@@ -10,12 +10,19 @@ static void simulated_realized_and_run_are_the_same_bits(void **state)
 {
     (void)state;
     itg_json *simulated = run_json(UNIFORM " --json -o s.json");
-    itg_json *again = run_json("simulate digits.onnx s.json --json" DATA);
+    itg_json *again = run_json("simulate digits.onnx s.json --definition --json" DATA);
     itg_json *realized = run_json("realize digits.onnx s.json -o s.itg --json");
     itg_json *ran = run_json("run s.itg --json -o out.npy" DATA);
     assert_int_equal(strlen(string(simulated, "digest")), 64);
     assert_string_equal(string(simulated, "digest"), string(ran, "digest"));
     assert_string_equal(string(simulated, "digest"), string(again, "digest"));
+    assert_string_equal(string(simulated, "run_by"), "executor");
+    assert_string_equal(string(again, "run_by"), "definition");
+    static const char *const equal[] = {"top1",           "agreement", "distortion",
+                                        "weight_bytes",   "bops",      "peak_activation_bytes",
+                                        "parameter_bytes"};
+    for (size_t i = 0; i < sizeof equal / sizeof *equal; i++)
+        assert_true(number(simulated, equal[i]) == number(again, equal[i]));
     assert_true(number(simulated, "top1") == number(ran, "top1"));
     assert_true(number(simulated, "top1") > 0.9 && number(simulated, "top1") <= 1);
     assert_true(number(simulated, "agreement") > 0.9);

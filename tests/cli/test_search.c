@@ -72,7 +72,7 @@ static void a_search_writes_a_strategy_whose_program_scores_as_told(void **state
     (void)state;
     itg_json *found = run_json(
         SEARCH HOLDOUT " --trials 40 --max-drop 2% --seed 5 --json -o best.json --db runs.db");
-    itg_json *simulated = run_json("simulate digits.onnx best.json --json --data "
+    itg_json *simulated = run_json("simulate digits.onnx best.json --definition --json --data "
                                    "digits_test_images.npy --labels digits_test_labels.npy");
     itg_json *realized = run_json("realize digits.onnx best.json -o best.itg --json");
     itg_json *ran = run_json(

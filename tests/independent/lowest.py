@@ -49,7 +49,7 @@ def check(program, examples, target, bits, folder):
     call(program, "simulate", model, "--uniform", "8", "--weight-bits", str(bits), "--hw", target, "--recover", "none", "--scale", "1/255",
          "--calib", images, "--calib-limit", "50", *data, "-o", strategy)
     lowest, all_codes = force(model, strategy)
-    expected = json.loads(call(program, "simulate", model, strategy, *data, "--json"))["digest"]
+    expected = json.loads(call(program, "simulate", model, strategy, "--definition", *data, "--json"))["digest"]
     call(program, "realize", model, strategy, "-o", artefact)
     call(program, "verify", artefact)
     found = json.loads(call(program, "run", artefact, *data, "--json"))["digest"]

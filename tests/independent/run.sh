@@ -27,7 +27,7 @@ compare() {
     cases=$((cases + 1))
     rm -f "$work/strategy.json"
     case "$(basename "$target")" in cortex-m) recover=auto ;; *) recover=none ;; esac # it takes its time
-    theirs=$("$intaglio" simulate "$model" --uniform "$activations" --weight-bits "$weights" --hw "$target" --calib "$calibration" \
+    theirs=$("$intaglio" simulate "$model" --definition --uniform "$activations" --weight-bits "$weights" --hw "$target" --calib "$calibration" \
         --calib-limit 200 --recover $recover --data "$data" --limit "$samples" "$@" -o "$work/strategy.json" --json 2>"$work/errors" | digest)
     if [ ${#theirs} -ne 64 ]; then
         failures=$((failures + 1))
@@ -57,7 +57,7 @@ perturbed() {
     rm -rf "$work/program.itg" "$work/c"
     "$python" "$here/codes.py" "$1" "$work/strategy.json" 7 2>"$work/errors" || echo "codes.py: $(tail -n 1 "$work/errors")"
     ours=$("$python" "$here/reproduce.py" "$1" "$work/strategy.json" "$2" --limit "$3" 2>"$work/errors" | digest)
-    theirs=$("$intaglio" simulate "$1" "$work/strategy.json" --data "$2" --limit "$3" --json 2>>"$work/errors" | digest)
+    theirs=$("$intaglio" simulate "$1" "$work/strategy.json" --definition --data "$2" --limit "$3" --json 2>>"$work/errors" | digest)
     "$intaglio" realize "$1" "$work/strategy.json" --allow-overflow -o "$work/program.itg" >/dev/null 2>>"$work/errors"
     run=$("$intaglio" run "$work/program.itg" --data "$2" --limit "$3" --json 2>>"$work/errors" | digest)
     if [ ${#ours} -eq 64 ] && [ "$ours" = "$theirs" ] && [ "$ours" = "$run" ] && c_agrees "$1" "$2" &&

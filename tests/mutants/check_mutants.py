@@ -61,9 +61,9 @@ def build(tree, targets):
 def digests(tree, target, bits):
     """Of simulation, and of the program by each kernel set."""
     program, made = tree + "/build/intaglio", tree + "/build/mutant"
-    simulated = need(run([program, "simulate", "examples/digits.onnx", "--uniform", str(bits[0]), "--activation-bits", str(bits[1]), "--hw",
-                          target, "--calib", "examples/digits_search_images.npy", "--calib-limit", "64", *EXAMPLE, "-o", made + ".json",
-                          "--json"], tree), "simulate")
+    simulated = need(run([program, "simulate", "examples/digits.onnx", "--definition", "--uniform", str(bits[0]),
+                          "--activation-bits", str(bits[1]), "--hw", target, "--calib", "examples/digits_search_images.npy",
+                          "--calib-limit", "64", *EXAMPLE, "-o", made + ".json", "--json"], tree), "simulate")
     need(run([program, "realize", "examples/digits.onnx", made + ".json", "-o", made + ".itg"], tree), "realize")
     found = {"simulate": json.loads(simulated)["digest"]}
     for name in KERNEL_SETS:

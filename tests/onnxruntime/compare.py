@@ -52,8 +52,8 @@ def find_digest(value):
 def run_intaglio(binary, folder, model, calibration, data, options, limit=()):
     """The program's path and its output codes of all samples."""
     strategy, program, out = (os.path.join(folder, n) for n in ("strategy.json", "program.onnx", "out.npy"))
-    simulated = run_tool(binary, "simulate", model, *options, "--hw", "x86-vnni", "--calib", calibration, "--data", data, *limit,
-                         "-o", strategy, "--json")
+    simulated = run_tool(binary, "simulate", model, "--definition", *options, "--hw", "x86-vnni", "--calib", calibration, "--data",
+                         data, *limit, "-o", strategy, "--json")
     run_tool(binary, "realize", model, strategy, "-o", program)
     ran = run_tool(binary, "run", program, "--data", data, *limit, "-o", out, "--json")
     digests = [find_digest(json.loads(text)) for text in (simulated, ran)]

@@ -120,7 +120,7 @@ def check(binary, folder, model, data):
         data = {"x": data.astype(kind)}
     wanted = run_session(model.SerializeToString(), data)
     for target in ("float", "x86-vnni"):
-        made = run_tool(binary, "simulate", paths["m.onnx"], "--uniform", "8", "--hw", target, "--calib", paths["x.npy"],
+        made = run_tool(binary, "simulate", paths["m.onnx"], "--definition", "--uniform", "8", "--hw", target, "--calib", paths["x.npy"],
                         "--data", paths["x.npy"], "-o", paths["s.json"], "--json")
         run_tool(binary, "inspect", paths["m.onnx"], paths["s.json"], "--data", paths["x.npy"])
         run_tool(binary, "realize", paths["m.onnx"], paths["s.json"], "-o", paths["p.itg"])

@@ -48,8 +48,8 @@ def kernel_sets(program, artefact, data):
 def check_digests(program, pair, files, target, folder, samples):
     strategy, artefact = os.path.join(folder, "strategy.json"), os.path.join(folder, "program.itg")
     data = ["--data", files.samples, "--labels", files.labels, "--limit", str(samples)]
-    expected = output(program, ["simulate", files.model, "--uniform", "8", "--hw", target, "--calib", files.calibration, "--calib-limit", "32",
-                                *pair.preprocessing, *data, "-o", strategy, "--json"])["digest"]
+    expected = output(program, ["simulate", files.model, "--definition", "--uniform", "8", "--hw", target, "--calib",
+                                files.calibration, "--calib-limit", "32", *pair.preprocessing, *data, "-o", strategy, "--json"])["digest"]
     output(program, ["realize", files.model, strategy, "-o", artefact, "--json"])
     sets, runs = kernel_sets(program, artefact, data[:4]), 0
     for name, (threads, block) in itertools.product(sets, ((1, 0), (2, 5), (2, 1))):

@@ -26,7 +26,8 @@ def command(*words):
 def quality(intaglio, folder, name, target):
     model, data, strategy = (os.path.join(folder, name + end) for end in (".onnx", ".npy", ".json"))
     program = os.path.join(folder, name + ".itg")
-    scored = command(intaglio, "simulate", model, "--uniform", "8", "--hw", target, "--calib", data, "--data", data, "-o", strategy, "--json")
+    scored = command(intaglio, "simulate", model, "--definition", "--uniform", "8", "--hw", target, "--calib", data, "--data", data,
+                     "-o", strategy, "--json")
     if "error" in scored:
         return scored["error"]
     made = command(intaglio, "realize", model, strategy, "-o", program, "--json")

@@ -126,7 +126,7 @@ def check_target(program, pair, files, target, folder, simulated_samples, float_
     calibration = ["--calib", files.calibration]
     if pair.name in LARGE and limit:
         calibration += ["--calib-limit", *limit[1:]]
-    simulated = call(program, "simulate", files.model, "--uniform", "8", *weights, "--hw", name, *calibration,
+    simulated = call(program, "simulate", files.model, "--definition", "--uniform", "8", *weights, "--hw", name, *calibration,
                      *pair.preprocessing, *data, *limit, "-o", strategy)
     call(program, "realize", files.model, strategy, "-o", artefact)
     run = call(program, "run", artefact, *data, *limit)

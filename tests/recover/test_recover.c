@@ -145,27 +145,54 @@ static void each_mode_is_better_than_the_one_before(void **state)
     assert_true(sum[ITG_RECOVER_AUTO] == sum[ITG_RECOVER_ROUND]);
 }
 
-/* True from the layer on that is behind so many. */
-static bool is_enough(void *context)
+/* Ends at a layer: before its work, or when it was asked so often within it. */
+typedef struct end {
+    int layer, questions;
+    int at, asked; /* the present layer, and how often it asked */
+} end;
+
+static void begin_layer(void *context, int32_t layer, int32_t layers)
 {
-    int *left = context;
-    return (*left)-- <= 0;
+    end *e = context;
+    e->at = layer;
+    e->asked = 0;
+    assert_int_equal(layers, 3);
 }
 
+static bool is_enough(void *context)
+{
+    end *e = context;
+    return e->at > e->layer || (e->at == e->layer && e->asked++ >= e->questions);
+}
+
+/* Whenever the work ends, a layer has all of its codes, or none. */
 static void enough_keeps_the_nearest_codes_of_later_layers(void **state)
 {
     (void)state;
     small_network n;
     small_network_make(3, "cortex-m", 60, &n);
-    for (int most = 0; most < 5; most++) {
-        int left = most;
-        itg_strategy *s = uniform(&n, 3);
-        const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = n.data,
-                                             .threads = 1, .enough = is_enough, .context = &left};
-        assert_int_equal(itg_recover(n.model, n.hw, &n.preprocess, &options, s, NULL), ITG_OK);
-        assert_int_equal(layers_with_codes(s), most < 3 ? most : 3);
-        itg_strategy_destroy(s);
-    }
+    itg_strategy *whole = uniform(&n, 3);
+    itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = n.data, .threads = 1};
+    assert_int_equal(itg_recover(n.model, n.hw, &n.preprocess, &options, whole, NULL), ITG_OK);
+    options.enough = is_enough;
+    options.progress = begin_layer;
+    int finished = 0;
+    for (int questions = 0; finished < 3; questions = questions * 5 / 4 + 1)
+        for (int layer = finished; layer < 3; layer++) {
+            end e = {layer, questions, 0, 0};
+            itg_strategy *s = uniform(&n, 3);
+            options.context = &e;
+            assert_int_equal(itg_recover(n.model, n.hw, &n.preprocess, &options, s, NULL), ITG_OK);
+            int found = layers_with_codes(s);
+            assert_true(found == layer || (found > layer && e.asked <= questions));
+            if (found > layer && layer == finished) finished++;
+            for (int32_t i = 0; i < s->edge_count; i++)
+                if (s->edges[i].codes)
+                    assert_memory_equal(s->edges[i].codes, whole->edges[i].codes,
+                                        (size_t)s->edges[i].code_count * sizeof *s->edges[i].codes);
+            itg_strategy_destroy(s);
+        }
+    itg_strategy_destroy(whole);
     small_network_end(&n);
 }
 

@@ -41,8 +41,14 @@ static void make(problem *p, uint64_t seed, int64_t channels, int32_t lo, int32_
         p->channels[ch] =
             (itg_round_channel){p->h, p->order, p->v[ch], p->c[ch], p->q[ch], p->e[ch]};
     }
-    p->round =
-        (itg_round){p->channels, channels, N, lo, hi, power_of_two, false, 0, p->scratch, p->best};
+    p->round = (itg_round){.channels = p->channels,
+                           .count = channels,
+                           .n = N,
+                           .lo = lo,
+                           .hi = hi,
+                           .power_of_two = power_of_two,
+                           .scratch = p->scratch,
+                           .best = p->best};
 }
 
 /* (v - s q) H (v - s q)', by definition. */

@@ -32,15 +32,38 @@ static double *copy(const double *x, int64_t n)
     return out;
 }
 
+static bool never(void *context)
+{
+    int *asked = context;
+    ++*asked;
+    return false;
+}
+
+static bool factor(double *h, int64_t n, int threads)
+{
+    const itg_stop stop = {NULL, NULL};
+    const itg_solving how = {threads, &stop};
+    bool definite = false;
+    assert_int_equal(itg_cholesky(h, n, &how, &definite, NULL), ITG_OK);
+    return definite;
+}
+
+static void solve(const double *l, int64_t n, double *x, int64_t columns, int threads)
+{
+    const itg_stop stop = {NULL, NULL};
+    const itg_solving how = {threads, &stop};
+    assert_int_equal(itg_cholesky_solve(l, n, x, columns, &how, NULL), ITG_OK);
+}
+
 static void check(int64_t n, int64_t columns)
 {
     double *h = make(n, (uint64_t)n), *l = copy(h, n * n), *again = copy(h, n * n);
     double *b = make(n > columns ? n : columns, 99), *x = copy(b, n * columns),
            *y = copy(b, n * columns);
-    assert_true(itg_cholesky(l, n, 1) && itg_cholesky(again, n, 3));
+    assert_true(factor(l, n, 1) && factor(again, n, 3));
     assert_memory_equal(l, again, (size_t)(n * n) * sizeof *l);
-    itg_cholesky_solve(l, n, x, columns, 1);
-    itg_cholesky_solve(l, n, y, columns, 3);
+    solve(l, n, x, columns, 1);
+    solve(l, n, y, columns, 3);
     assert_memory_equal(x, y, (size_t)(n * columns) * sizeof *x);
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < columns; c++) {
@@ -71,12 +94,47 @@ static void indefinite(void **state)
 {
     (void)state;
     double h[] = {1, 2, 2, 1}, zero[] = {0};
-    assert_false(itg_cholesky(h, 2, 1));
-    assert_false(itg_cholesky(zero, 1, 1));
+    assert_false(factor(h, 2, 1));
+    assert_false(factor(zero, 1, 1));
+}
+
+/* True at the question that is behind so many. */
+static bool after_some(void *context)
+{
+    int *left = context;
+    return --*left < 0;
+}
+
+/* 300 rows are five blocks, and 40 columns three: each is asked about once. */
+static void stopped(void **state)
+{
+    (void)state;
+    int asked = 0;
+    bool definite = false;
+    double *h = make(300, 1), *l = copy(h, 300 * 300), *x = make(300, 2);
+    itg_stop stop = {never, &asked};
+    const itg_solving how = {1, &stop};
+    assert_int_equal(itg_cholesky(l, 300, &how, &definite, NULL), ITG_OK);
+    assert_true(definite && asked == 5);
+    assert_int_equal(itg_cholesky_solve(l, 300, x, 40, &how, NULL), ITG_OK);
+    assert_int_equal(asked, 8);
+    for (int most = 0; most < 5; most++) {
+        int left = most;
+        stop = (itg_stop){after_some, &left};
+        memcpy(l, h, 300 * 300 * sizeof *l);
+        assert_int_equal(itg_cholesky(l, 300, &how, &definite, NULL), ITG_CANCELLED);
+        left = most;
+        assert_int_equal(itg_cholesky_solve(l, 300, x, 40, &how, NULL),
+                         most < 3 ? ITG_CANCELLED : ITG_OK);
+    }
+    free(h);
+    free(l);
+    free(x);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(solutions), cmocka_unit_test(indefinite)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(solutions), cmocka_unit_test(indefinite),
+                                       cmocka_unit_test(stopped)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ def run_case(program, case, files, folder, full):
     samples = ["--data", files.samples, "--limit", str(1 if macs > HUGE_MACS else SAMPLES)]
     call(program, "realize", files.model, strategy, "--emit", "c", "-o", folder, "--name", NAME, *samples[:2], "--samples", samples[3])
     call(program, "realize", files.model, strategy, "-o", artefact)
-    row = Row(call(program, "simulate", files.model, strategy, *samples)["digest"])
+    row = Row(call(program, "simulate", files.model, strategy, "--definition", *samples)["digest"])
     runs = [row.compare(what, digest) for what, digest in executor_digests(program, artefact, samples)]
     if not runs:
         row.failures.append("no kernel set runs the program")

@@ -197,10 +197,10 @@ static void judge(const choice *c, const itg_dataset *data)
         itg_uniform_strategy(model, hw, &preprocess, stats, NULL, &uniform, &file, &err) !=
             ITG_OK ||
         itg_annotate_strategy(model, file, &annotated, &err) != ITG_OK ||
-        itg_simulate(
-            model, file, data,
-            &(itg_simulate_options){ITG_SIMULATE_OPTIONS_VERSION, .user = user, .threads = 1},
-            &simulated, &err) != ITG_OK ||
+        itg_simulate(model, file, data,
+                     &(itg_simulate_options){ITG_SIMULATE_OPTIONS_VERSION, .user = user,
+                                             .threads = 1, .definition = true},
+                     &simulated, &err) != ITG_OK ||
         itg_realize_program(annotated, NULL, &program, &err) != ITG_OK ||
         itg_program_run(
             program, data,

@@ -252,7 +252,7 @@ static void words_out_of_range_are_refused_by_sample(void **state)
     assert_int_not_equal(
         itg_program_run(program, e.data,
                         &(itg_run_options){ITG_RUN_OPTIONS_VERSION, .preprocess = &e.preprocess,
-                                           .threads = 2, .block = 1},
+                                           .threads = 2, .block = 8},
                         &score, &err[3]),
         ITG_OK);
     for (int i = 0; i < 4; i++)

@@ -838,7 +838,7 @@ static void distortion_is_the_distance_from_the_float_network(void **state)
     assert_true(itg_search_float(result, false)->value[ITG_METRIC_DISTORTION] == 0);
     itg_score simulated, alone;
     const itg_simulate_options with = {ITG_SIMULATE_OPTIONS_VERSION, .labels = labels,
-                                       .with_agreement = true, .threads = 2},
+                                       .with_agreement = true, .threads = 2, .definition = true},
                                without = {ITG_SIMULATE_OPTIONS_VERSION, .labels = labels,
                                           .threads = 1};
     assert_int_equal(itg_simulate(n.model, file, part, &with, &simulated, NULL), ITG_OK);

@@ -176,7 +176,7 @@ static void digests_agree(const char *target, bool with_mask)
 {
     example e = start(target, with_mask);
     const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .with_agreement = true,
-                                          .threads = 2};
+                                          .threads = 2, .definition = true};
     itg_dataset *reversed = make_data(with_mask ? 4 : 3, true);
     itg_inspection *inspection = NULL;
     itg_score simulated, again, ran;

@@ -237,20 +237,23 @@ class Strategy:
         metric: Union[MetricLike, Sequence[MetricLike], None] = None,
         larger_is_better: bool = True,
         agreement: bool = True,
+        definition: bool = False,
         threads: int = 0,
     ) -> Score:
-        """Runs the strategy on samples x, as docs/arithmetic.md defines it. The score is also kept in the strategy,
-        and saved with it.
+        """Runs the strategy on samples x, with the results that docs/arithmetic.md defines. The score is also kept in
+        the strategy, and saved with it.
 
         x: samples [samples, ...]. y: labels, classes [samples] or targets (what the first output should be).
         metric: names of metrics that are measured only where they are asked for (docs/metrics.md), and functions
         (outputs, labels) -> float of your own, which get the outputs of all samples, float32 [samples, ...] (of several
         outputs a list), and the labels as they were given, or None.
         larger_is_better: of functions. agreement: also run the float network, for agreement and SQNR.
+        definition: run the definition, operation by operation, in place of the executor: slow, the same result.
         threads: 0: all of the machine; no result depends on it."""
         data, labels = open_data(x, y, self.model)
         callbacks = Callbacks()
-        how = options("itg_simulate_options", labels=labels, with_agreement=agreement, threads=threads)
+        how = options("itg_simulate_options", labels=labels, with_agreement=agreement, definition=definition,
+                      threads=threads)
         kept = set_metrics(how, metric, larger_is_better, callbacks)
         out = ffi.new("itg_score *")
 
