@@ -206,6 +206,7 @@ static itg_status convert_initializers(const reading *r, const ItgOnnx__GraphPro
     for (size_t i = 0; i < graph->n_initializer; i++) {
         all[i].name = itg_onnx_copy_text(r->file->arena, graph->initializer[i]->name);
         if (!all[i].name) return no_memory(r);
+        all[i].four_bits = itg_onnx_tensor_has_four_bits(graph->initializer[i]);
         itg_status status =
             *all[i].name ? ITG_OK : itg_fail(r->err, ITG_BAD_FILE, "it has no name");
         if (status == ITG_OK)

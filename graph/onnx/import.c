@@ -237,6 +237,25 @@ static const char *node_name(const importer *im, int32_t index)
     return name;
 }
 
+/* Initializers of 4 bits are integers of 8 here. The range of the smaller type counts where
+ * something is rounded to it (as a QuantizeLinear's zero point), so only what takes the elements
+ * alone may read them. Initializers are the first values. */
+static itg_status check_four_bits(const importer *im, int32_t index, const itg_map_node *node)
+{
+    if (node->op == ITG_OP_DEQUANTIZE_LINEAR || node->op == ITG_OP_CAST) return ITG_OK;
+    for (int32_t i = 0; i < node->input_count; i++) {
+        itg_id v = node->inputs[i];
+        if (v == ITG_NONE || v >= im->file->initializer_count ||
+            !im->file->initializers[v].four_bits)
+            continue;
+        return fail_node(im, index, ITG_UNSUPPORTED,
+                         "input %d '%.80s' has elements of 4 bits, which only DequantizeLinear and "
+                         "Cast can read",
+                         (int)i, im->file->initializers[v].name);
+    }
+    return ITG_OK;
+}
+
 static itg_status find_operands(const importer *im, int32_t index, itg_map_node *node,
                                 itg_id **outputs)
 {
@@ -258,7 +277,7 @@ static itg_status find_operands(const importer *im, int32_t index, itg_map_node 
             *from->outputs[i] ? itg_graph_find_value(im->graph, from->outputs[i]) : ITG_NONE;
         if (*from->outputs[i]) node->output_count = i + 1;
     }
-    return ITG_OK;
+    return check_four_bits(im, index, node);
 }
 
 static itg_status check_outputs(const importer *im, int32_t index, const itg_map_node *node)

@@ -82,6 +82,7 @@ typedef struct itg_onnx_value {
 typedef struct itg_onnx_initializer {
     const char *name;
     itg_tensor tensor;
+    bool four_bits; /* the elements were INT4 or UINT4 */
 } itg_onnx_initializer;
 /* A graph that is an attribute. Its initializers are Constant nodes here. */
 typedef struct itg_onnx_branch {

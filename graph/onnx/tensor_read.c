@@ -26,20 +26,43 @@ typedef struct type_row {
 
 /* By the numbers of TensorProto.DataType. */
 static const type_row types[] = {
-    {"UNDEFINED", NOWHERE, false, ITG_F32, 0},      {"FLOAT", IN_FLOAT, true, ITG_F32, 4},
-    {"UINT8", IN_INT32, true, ITG_U8, 1},           {"INT8", IN_INT32, true, ITG_S8, 1},
-    {"UINT16", IN_INT32, true, ITG_U16, 2},         {"INT16", IN_INT32, true, ITG_S16, 2},
-    {"INT32", IN_INT32, true, ITG_S32, 4},          {"INT64", IN_INT64, true, ITG_S64, 8},
-    {"STRING", NOWHERE, false, ITG_F32, 0},         {"BOOL", IN_INT32, true, ITG_BOOL, 1},
-    {"FLOAT16", IN_INT32, false, ITG_F32, 2},       {"DOUBLE", IN_DOUBLE, false, ITG_F32, 8},
-    {"UINT32", IN_UINT64, true, ITG_U32, 4},        {"UINT64", NOWHERE, false, ITG_F32, 0},
-    {"COMPLEX64", NOWHERE, false, ITG_F32, 0},      {"COMPLEX128", NOWHERE, false, ITG_F32, 0},
-    {"BFLOAT16", IN_INT32, false, ITG_F32, 2},      {"FLOAT8E4M3FN", NOWHERE, false, ITG_F32, 0},
-    {"FLOAT8E4M3FNUZ", NOWHERE, false, ITG_F32, 0}, {"FLOAT8E5M2", NOWHERE, false, ITG_F32, 0},
-    {"FLOAT8E5M2FNUZ", NOWHERE, false, ITG_F32, 0}, {"UINT4", NOWHERE, false, ITG_F32, 0},
-    {"INT4", NOWHERE, false, ITG_F32, 0},           {"FLOAT4E2M1", NOWHERE, false, ITG_F32, 0},
+    {"UNDEFINED", NOWHERE, false, ITG_F32, 0},
+    {"FLOAT", IN_FLOAT, true, ITG_F32, 4},
+    {"UINT8", IN_INT32, true, ITG_U8, 1},
+    {"INT8", IN_INT32, true, ITG_S8, 1},
+    {"UINT16", IN_INT32, true, ITG_U16, 2},
+    {"INT16", IN_INT32, true, ITG_S16, 2},
+    {"INT32", IN_INT32, true, ITG_S32, 4},
+    {"INT64", IN_INT64, true, ITG_S64, 8},
+    {"STRING", NOWHERE, false, ITG_F32, 0},
+    {"BOOL", IN_INT32, true, ITG_BOOL, 1},
+    {"FLOAT16", IN_INT32, false, ITG_F32, 2},
+    {"DOUBLE", IN_DOUBLE, false, ITG_F32, 8},
+    {"UINT32", IN_UINT64, true, ITG_U32, 4},
+    {"UINT64", NOWHERE, false, ITG_F32, 0},
+    {"COMPLEX64", NOWHERE, false, ITG_F32, 0},
+    {"COMPLEX128", NOWHERE, false, ITG_F32, 0},
+    {"BFLOAT16", IN_INT32, false, ITG_F32, 2},
+    {"FLOAT8E4M3FN", NOWHERE, false, ITG_F32, 0},
+    {"FLOAT8E4M3FNUZ", NOWHERE, false, ITG_F32, 0},
+    {"FLOAT8E5M2", NOWHERE, false, ITG_F32, 0},
+    {"FLOAT8E5M2FNUZ", NOWHERE, false, ITG_F32, 0},
+    {"UINT4", NOWHERE, false, ITG_U8, 0},
+    {"INT4", NOWHERE, false, ITG_S8, 0},
+    {"FLOAT4E2M1", NOWHERE, false, ITG_F32, 0},
 };
-enum { TYPE_COUNT = sizeof types / sizeof types[0], TYPE_FLOAT16 = 10, TYPE_DOUBLE = 11 };
+enum {
+    TYPE_COUNT = sizeof types / sizeof types[0],
+    TYPE_FLOAT16 = 10,
+    TYPE_DOUBLE = 11,
+    TYPE_UINT4 = 21,
+    TYPE_INT4 = 22
+};
+
+bool itg_onnx_tensor_has_four_bits(const ItgOnnx__TensorProto *proto)
+{
+    return proto->data_type == TYPE_UINT4 || proto->data_type == TYPE_INT4;
+}
 
 const char *itg_onnx_type_name(int32_t type)
 {
@@ -183,6 +206,30 @@ static itg_status convert_typed(const ItgOnnx__TensorProto *proto, itg_tensor *o
     }
 }
 
+/* ---- elements of 4 bits ---- */
+/* Two lie in a byte, the first in the lower half, and the last may lie alone: in raw_data, or in
+ * int32_data a byte for each number. */
+static itg_status convert_halves(const ItgOnnx__TensorProto *proto, size_t count, itg_arena *arena,
+                                 itg_tensor *out, itg_error *err)
+{
+    size_t typed = proto->n_int32_data, raw = proto->has_raw_data ? proto->raw_data.len : 0;
+    if (typed > 0 && raw > 0)
+        return itg_fail(err, ITG_BAD_FILE, "its elements are stored twice, raw and typed");
+    if ((raw > 0 ? raw : typed) != (count + 1) / 2)
+        return itg_fail(err, ITG_BAD_FILE, "%zu bytes are stored, %zu elements of type %s need %zu",
+                        raw > 0 ? raw : typed, count, types[proto->data_type].name,
+                        (count + 1) / 2);
+    unsigned char *to = out->data = itg_arena_array(arena, count + 1, 1);
+    if (!to) return itg_fail(err, ITG_NO_MEMORY, "no memory for %zu elements", count);
+    for (size_t i = 0; i < count; i++) {
+        int32_t pair = raw > 0 ? proto->raw_data.data[i / 2] : proto->int32_data[i / 2];
+        if (pair < 0 || pair > 255) return bad_element(i, types[proto->data_type].name, err);
+        int32_t half = i % 2 == 0 ? pair & 15 : pair >> 4;
+        to[i] = (unsigned char)(proto->data_type == TYPE_INT4 && half > 7 ? half - 16 : half);
+    }
+    return ITG_OK;
+}
+
 /* ---- the whole ---- */
 static itg_status check_kind(const ItgOnnx__TensorProto *proto, itg_error *err)
 {
@@ -193,6 +240,7 @@ static itg_status check_kind(const ItgOnnx__TensorProto *proto, itg_error *err)
                         "memory has no folder; save it with all data inside");
     if (proto->has_segment)
         return itg_fail(err, ITG_UNSUPPORTED, "a segment of a tensor is not supported");
+    if (itg_onnx_tensor_has_four_bits(proto)) return ITG_OK;
     if (type < 0 || type >= TYPE_COUNT || types[type].field == NOWHERE)
         return itg_fail(err, ITG_UNSUPPORTED, "element type %s (%d) is not supported",
                         itg_onnx_type_name(type), (int)type);
@@ -258,9 +306,15 @@ itg_status itg_onnx_tensor_take(const ItgOnnx__TensorProto *proto, const itg_are
     int64_t elements = 0;
     itg_status status = check_kind(proto, err);
     if (status == ITG_OK) status = read_shape(proto, &tensor.shape, &elements, err);
-    if (status == ITG_OK) status = check_amount(proto, (size_t)elements, err);
     if (status != ITG_OK) return status;
     tensor.dtype = types[proto->data_type].dtype;
+    if (itg_onnx_tensor_has_four_bits(proto)) {
+        status = convert_halves(proto, (size_t)elements, arena, &tensor, err);
+        if (status == ITG_OK) *out = tensor;
+        return status;
+    }
+    status = check_amount(proto, (size_t)elements, err);
+    if (status != ITG_OK) return status;
     const bool shared = holds && is_ready(proto, tensor.dtype);
     const size_t size = itg_dtype_size(tensor.dtype);
     tensor.data = shared ? share_raw(proto, holds, arena, (size_t)elements, size)
@@ -278,5 +332,8 @@ itg_status itg_onnx_tensor_take(const ItgOnnx__TensorProto *proto, const itg_are
 itg_status itg_onnx_tensor_convert(const ItgOnnx__TensorProto *proto, itg_arena *arena,
                                    itg_tensor *out, itg_error *err)
 {
+    if (itg_onnx_tensor_has_four_bits(proto))
+        return itg_fail(err, ITG_UNSUPPORTED, "element type %s (%d) is supported of initializers",
+                        itg_onnx_type_name(proto->data_type), (int)proto->data_type);
     return itg_onnx_tensor_take(proto, NULL, arena, out, err);
 }

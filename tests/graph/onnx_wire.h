@@ -66,7 +66,9 @@ enum {
     TYPE_DOUBLE,
     TYPE_UINT32,
     TYPE_UINT64,
-    TYPE_BFLOAT16 = 16
+    TYPE_BFLOAT16 = 16,
+    TYPE_UINT4 = 21,
+    TYPE_INT4
 };
 
 typedef itg_strbuf wire;

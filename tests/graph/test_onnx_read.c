@@ -433,6 +433,87 @@ static void typed_fields_hold_every_type(void **state)
         }
 }
 
+/* Five elements in three bytes, the last half of which is not looked at. */
+static void elements_of_four_bits_become_bytes(void **state)
+{
+    (void)state;
+    static const unsigned char bytes[] = {0x81, 0x7f, 0xa8};
+    static const int8_t with_sign[] = {1, -8, -1, 7, -8};
+    static const uint8_t without[] = {1, 8, 15, 7, 8};
+    for (int k = 0; k < 4; k++) {
+        bool typed = k % 2 == 1, has_sign = k < 2;
+        wire t = {0};
+        if (typed) {
+            wire_int(&t, TENSOR_DIMS, 5);
+            wire_int(&t, TENSOR_TYPE, has_sign ? TYPE_INT4 : TYPE_UINT4);
+            wire_text(&t, TENSOR_NAME, "w");
+            for (int i = 0; i < 3; i++)
+                wire_int(&t, TENSOR_INT32S, bytes[i]);
+        } else {
+            wire_raw_tensor(&t, has_sign ? TYPE_INT4 : TYPE_UINT4, 5, bytes, 3);
+        }
+        itg_graph *graph = import_tensor(&t);
+        itg_tensor w = itg_graph_tensor(graph, graph->outputs[0]);
+        assert_int_equal(w.dtype, has_sign ? ITG_S8 : ITG_U8);
+        assert_int_equal(w.shape.dims[0], 5);
+        if (has_sign)
+            assert_memory_equal(w.data, with_sign, 5);
+        else
+            assert_memory_equal(w.data, without, 5);
+        itg_graph_destroy(graph);
+    }
+    wire t = {0};
+    wire_raw_tensor(&t, TYPE_INT4, 4, bytes, 3);
+    refuse_tensor(&t, ITG_BAD_FILE, "3 bytes are stored, 4 elements of type INT4 need 2");
+    wire_raw_tensor(&t, TYPE_UINT4, 7, bytes, 3);
+    refuse_tensor(&t, ITG_BAD_FILE, "3 bytes are stored, 7 elements of type UINT4 need 4");
+    wire_raw_tensor(&t, TYPE_INT4, 5, bytes, 3);
+    wire_int(&t, TENSOR_INT32S, 1);
+    refuse_tensor(&t, ITG_BAD_FILE, "twice");
+    for (int beyond = 0; beyond < 2; beyond++) {
+        wire_int(&t, TENSOR_DIMS, 1);
+        wire_int(&t, TENSOR_TYPE, TYPE_INT4);
+        wire_text(&t, TENSOR_NAME, "w");
+        wire_int(&t, TENSOR_INT32S, beyond ? 256 : -1);
+        refuse_tensor(&t, ITG_BAD_FILE, "element 0 does not fit its type INT4");
+    }
+}
+
+/* What rounds to the type of a zero point would round to 8 bits. */
+static void elements_of_four_bits_have_few_readers(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"Relu", "QuantizeLinear", "Identity", "DequantizeLinear"};
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+        wire graph = {0}, t = {0}, model = {0}, node = {0}, scale = {0};
+        float one = 1;
+        wire_raw_tensor(&t, TYPE_INT4, 1, "\x12", 1);
+        wire_int(&scale, TENSOR_TYPE, TYPE_FLOAT);
+        wire_text(&scale, TENSOR_NAME, "s");
+        wire_bytes(&scale, TENSOR_RAW, &one, 4);
+        wire_relu_graph(&graph);
+        wire_message(&graph, GRAPH_INITIALIZER, &t);
+        wire_message(&graph, GRAPH_INITIALIZER, &scale);
+        bool quantizes = k == 1, dequantizes = k == 3;
+        if (quantizes) wire_text(&node, NODE_INPUT, "x");
+        if (dequantizes) wire_text(&node, NODE_INPUT, "w");
+        if (quantizes || dequantizes) wire_text(&node, NODE_INPUT, "s");
+        if (!dequantizes) wire_text(&node, NODE_INPUT, "w");
+        wire_text(&node, NODE_OUTPUT, "z");
+        wire_text(&node, NODE_OP, ops[k]);
+        wire_message(&graph, GRAPH_NODE, &node);
+        wire_model(&model, &graph, 21);
+        if (!dequantizes) {
+            assert_refused(&model, ITG_UNSUPPORTED, ops[k], "'w' has elements of 4 bits");
+            continue;
+        }
+        itg_graph *g = NULL;
+        assert_int_equal(import_bytes(model.text, model.length, &g, NULL), ITG_OK);
+        itg_graph_destroy(g);
+        itg_strbuf_deinit(&model);
+    }
+}
+
 static void empty_tensors_are_constants_too(void **state)
 {
     (void)state;
@@ -489,6 +570,8 @@ int main(void)
         cmocka_unit_test(every_float16_and_bfloat16_is_exact),
         cmocka_unit_test(raw_numbers_are_little_endian),
         cmocka_unit_test(typed_fields_hold_every_type),
+        cmocka_unit_test(elements_of_four_bits_become_bytes),
+        cmocka_unit_test(elements_of_four_bits_have_few_readers),
         cmocka_unit_test(empty_tensors_are_constants_too),
         cmocka_unit_test(a_tensor_file_is_read),
     };
