@@ -29,10 +29,10 @@ static int32_t bits_of(int64_t codes)
     return bits;
 }
 
-/* Records the range that codes lo..hi of a node have after dequantizing. A signed range without its
- * lowest code has the same width. */
+/* Records the range that codes lo..hi of a node have after dequantizing; is_centred: their zero
+ * points are taken off already. A signed range without its lowest code has the same width. */
 static itg_status state(itg_graph *g, itg_id value, const itg_node *n, int64_t lo, int64_t hi,
-                        itg_error *err)
+                        bool is_centred, itg_error *err)
 {
     const itg_value *scale = &g->values[n->inputs[1]];
     const int64_t count = itg_value_elements(g, n->inputs[1]);
@@ -41,8 +41,9 @@ static itg_status state(itg_graph *g, itg_id value, const itg_node *n, int64_t l
     if (!stated || !range) return itg_graph_no_memory(g, err);
     for (int64_t c = 0; c < count; ++c) {
         const double step = (double)((const float *)scale->data)[c];
-        range[c] = (double)(lo - zero_of(g, n, c)) * step;
-        range[count + c] = (double)(hi - zero_of(g, n, c)) * step;
+        const int64_t zero = is_centred ? 0 : zero_of(g, n, c);
+        range[c] = (double)(lo - zero) * step;
+        range[count + c] = (double)(hi - zero) * step;
     }
     *stated = (itg_stated){bits_of(hi - lo + 1), (int32_t)count, (int32_t)n->attrs.axis, range,
                            range + count};
@@ -50,12 +51,40 @@ static itg_status state(itg_graph *g, itg_id value, const itg_node *n, int64_t l
     return ITG_OK;
 }
 
+/* Returns the narrowest width whose signed codes, around the zero point, hold all codes of a
+ * constant: types are wider than the grids that they carry. */
+static int32_t width_of_codes(const itg_graph *g, const itg_node *n)
+{
+    const itg_value *q = &g->values[n->inputs[0]];
+    const int64_t count = itg_value_elements(g, n->inputs[1]),
+                  elements = itg_value_elements(g, n->inputs[0]);
+    const int64_t axis = n->attrs.axis + (n->attrs.axis < 0 ? q->shape.rank : 0);
+    const int64_t inner =
+        count > 1 ? itg_dims_product(&q->shape, (int32_t)axis + 1, q->shape.rank) : 1;
+    int64_t lo = -1, hi = 0;
+    for (int64_t i = 0; i < elements; i++) {
+        int64_t code =
+            itg_load(q->dtype, q->data, i) - zero_of(g, n, count > 1 ? i / inner % count : 0);
+        lo = code < lo ? code : lo;
+        hi = code > hi ? code : hi;
+    }
+    int32_t bits = 2;
+    while (lo < -((int64_t)1 << (bits - 1)) || hi >= (int64_t)1 << (bits - 1))
+        bits++;
+    return bits;
+}
+
 itg_status itg_state_weights(itg_graph *g, itg_id node, itg_error *err)
 {
     const itg_node *n = &g->nodes[node];
     const itg_value *q = &g->values[n->inputs[0]];
-    if (itg_dtype_size(q->dtype) > 2) return ITG_OK; /* a bias */
-    return state(g, n->outputs[0], n, itg_dtype_min(q->dtype), itg_dtype_max(q->dtype), err);
+    const int32_t own = 8 * (int32_t)itg_dtype_size(q->dtype);
+    if (own > 16) return ITG_OK; /* a bias */
+    const int32_t bits = width_of_codes(g, n);
+    const int64_t half = (int64_t)1 << (bits - 1);
+    return bits < own ? state(g, n->outputs[0], n, -half, half - 1, true, err)
+                      : state(g, n->outputs[0], n, itg_dtype_min(q->dtype), itg_dtype_max(q->dtype),
+                              false, err);
 }
 
 /* Whether both nodes have the same constant scale and zero point. */
@@ -139,7 +168,7 @@ itg_status itg_pass_quantized(itg_graph *g, itg_id node, bool *changed, itg_erro
     int64_t lo = itg_dtype_min(dtype), hi = itg_dtype_max(dtype);
     const itg_node *quantize = through_clip(g, n->inputs[0], &lo, &hi);
     if (!quantize || lo >= hi || !same_grid(g, quantize, n)) return ITG_OK;
-    itg_status status = state(g, n->outputs[0], n, lo, hi, err);
+    itg_status status = state(g, n->outputs[0], n, lo, hi, false, err);
     if (status != ITG_OK) return status;
     const itg_stated *range = g->values[n->outputs[0]].stated;
     const itg_id kept = clamp(g, node, quantize->inputs[0], range->lo[0], range->hi[0]);

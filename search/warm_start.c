@@ -61,34 +61,6 @@ typedef struct source {
     const itg_graph *quantized;
 } source;
 
-/* The narrowest signed width that holds the codes of a weight, which lie on the grid of its own
- * width. */
-static int32_t width_of_codes(const itg_graph *g, itg_id value)
-{
-    const itg_value *v = &g->values[value];
-    const itg_stated *stated = v->stated;
-    const float *data = v->data;
-    int64_t inner = 1, count = 0;
-    double positive = 0, negative = 0;
-    if (!itg_shape_elements(&v->shape, &count)) return stated->bits;
-    for (int32_t d = stated->axis + 1; stated->count > 1 && d < v->shape.rank; d++)
-        inner *= v->shape.dims[d];
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t c = stated->count > 1 ? i / inner % stated->count : 0;
-        const double step =
-            (stated->hi[c] - stated->lo[c]) / (double)((UINT64_C(1) << stated->bits) - 1);
-        const double code = step > 0 ? data[i] / step : 0;
-        if (stated->lo[c] >= 0) return stated->bits;
-        positive = fmax(positive, code);
-        negative = fmax(negative, -code);
-    }
-    int32_t bits = 2;
-    while (bits < stated->bits && (positive > (double)(INT64_C(1) << (bits - 1)) - 0.5 ||
-                                   negative > (double)(INT64_C(1) << (bits - 1)) + 0.5))
-        bits++;
-    return bits;
-}
-
 static int32_t quantized_bits(const itg_graph *q, const itg_graph *g, const itg_edge_ref *edge)
 {
     itg_id value = ITG_NONE;
@@ -99,14 +71,7 @@ static int32_t quantized_bits(const itg_graph *q, const itg_graph *g, const itg_
         if (node != ITG_NONE && edge->slot < q->nodes[node].input_count)
             value = q->nodes[node].inputs[edge->slot];
     }
-    if (value == ITG_NONE || !q->values[value].stated) return 0;
-    const bool has_codes = itg_graph_is_constant(q, value) && q->values[value].dtype == ITG_F32 &&
-                           (q->values[value].stated->count == 1 ||
-                            (q->values[value].stated->axis >= 0 &&
-                             q->values[value].stated->axis < q->values[value].shape.rank &&
-                             q->values[value].shape.dims[q->values[value].stated->axis] ==
-                                 q->values[value].stated->count));
-    return has_codes ? width_of_codes(q, value) : q->values[value].stated->bits;
+    return value != ITG_NONE && q->values[value].stated ? q->values[value].stated->bits : 0;
 }
 
 /* The width of the widest edge of a group, and the method of its first edge with a width; 0: no

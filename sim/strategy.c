@@ -249,17 +249,25 @@ static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_
     return dtype < 0 ? NULL : &cache->hw->dtypes[dtype];
 }
 
-/* Sets the range of the grid that the file states for the weight, so that its codes result again;
- * false: none of that width. The lowest code of a symmetric grid has no counterpart and does not
- * count. axis: of the channels. */
+/* Returns the largest magnitude that counts of a stated range on a symmetric grid: the lowest code
+ * has no counterpart, and does not count. */
+static double stated_magnitude(const itg_stated *s, int64_t i)
+{
+    const double step = (s->hi[i] - s->lo[i]) / (itg_ldexp(1.0, s->bits) - 1);
+    return -s->lo[i] - step > s->hi[i] * (1 + 1e-9) ? -s->lo[i] - step : s->hi[i];
+}
+
+/* Sets the range of the grid that the file states for the weight, so that its codes result again,
+ * also among those of a wider grid; false: there is none. axis: of the channels. */
 static bool stated_weight(const itg_value *w, const itg_threshold_target *target, int32_t axis,
                           int64_t channel, double *lo, double *hi)
 {
     const itg_stated *s = w->stated;
-    if (!s || s->bits != target->bits || (s->count > 1 && s->axis != axis)) return false;
+    if (!s || s->bits > target->bits || (s->count > 1 && s->axis != axis)) return false;
     const int64_t i = s->count > 1 ? channel : 0;
     const double step = (s->hi[i] - s->lo[i]) / (itg_ldexp(1.0, s->bits) - 1);
-    *hi = -s->lo[i] - step > s->hi[i] * (1 + 1e-9) ? -s->lo[i] - step : s->hi[i];
+    *hi = s->bits < target->bits ? step * (itg_ldexp(1.0, target->bits - 1) - 1)
+                                 : stated_magnitude(s, i);
     *lo = -*hi;
     return true;
 }
@@ -310,6 +318,10 @@ static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_r
     if (value->stated && value->stated->bits == target->bits && value->stated->count == 1) {
         made->lo = value->stated->lo[0] < 0 ? value->stated->lo[0] : 0;
         made->hi = value->stated->hi[0] > 0 ? value->stated->hi[0] : 0;
+        if (target->symmetric && made->lo < 0 && made->hi > 0) {
+            made->hi = stated_magnitude(value->stated, 0);
+            made->lo = -made->hi;
+        }
     } else if (value->data) {
         if (!itg_shape_elements(&value->shape, &elements)) elements = 0;
         status = itg_threshold_constant(ITG_THRESHOLD_MAX, value->data, elements, 1, 1, target,

@@ -175,6 +175,40 @@ static void a_model_that_is_quantized_gives_its_widths(void **state)
     done(&o);
 }
 
+/* What was exported and is imported again is the same network: with its own widths, with the
+ * widest, whatever was rounded to them. */
+static void a_model_that_is_quantized_keeps_its_codes(void **state)
+{
+    static const char *const targets[] = {"x86-vnni", "cortex-m", "esp32"}, *const widths[] = {
+                                                                                "8", "4", "3"};
+    (void)state;
+    for (int t = 0; t < 3; t++)
+        for (int b = 0; b < 3; b++) {
+            char line[3][400];
+            static const char rest[] = " --calib digits_search_images.npy --calib-limit 64 --scale "
+                                       "1/255 --data digits_test_images.npy --limit 100 --json";
+            snprintf(line[0], sizeof line[0],
+                     "simulate digits.onnx --uniform 8 --weight-bits %s --hw %s -o own.json%s",
+                     widths[b], targets[t], rest);
+            snprintf(line[1], sizeof line[1],
+                     "simulate own.qdq.onnx --uniform 8 --weight-bits %s --recover none --hw %s%s",
+                     widths[b], targets[t], rest);
+            snprintf(line[2], sizeof line[2],
+                     "simulate own.qdq.onnx --uniform 8 --recover none --hw %s%s", targets[t],
+                     rest);
+            itg_json *own = run_json(line[0]);
+            outcome o = run("realize digits.onnx own.json --emit qdq -o own.qdq.onnx");
+            assert_int_equal(o.status, 0);
+            done(&o);
+            itg_json *again = run_json(line[1]), *widest = run_json(line[2]);
+            assert_string_equal(string(own, "digest"), string(again, "digest"));
+            assert_string_equal(string(own, "digest"), string(widest, "digest"));
+            itg_json_destroy(own);
+            itg_json_destroy(again);
+            itg_json_destroy(widest);
+        }
+}
+
 static void starts_that_are_none_are_refused(void **state)
 {
     static const char *const lines[][2] = {
@@ -237,6 +271,7 @@ int main(void)
         cmocka_unit_test(a_run_with_a_start_resumes),
         cmocka_unit_test(what_does_not_fit_is_said),
         cmocka_unit_test(a_model_that_is_quantized_gives_its_widths),
+        cmocka_unit_test(a_model_that_is_quantized_keeps_its_codes),
         cmocka_unit_test(starts_that_are_none_are_refused),
         cmocka_unit_test(surrogate_learns_from_the_log_and_resumes),
     };

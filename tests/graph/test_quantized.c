@@ -133,6 +133,48 @@ static void weights_keep_the_ranges_of_their_channels(void **state)
     itg_graph_destroy(g);
 }
 
+/* Types are wider than grids: the range is that of the narrowest width that holds all codes. */
+static void weights_have_the_width_of_their_codes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t codes[6];
+        uint8_t zeros[2];
+        itg_dtype dtype;
+        int32_t bits;
+        double lo, hi; /* of the first channel */
+    } cases[] = {
+        {{7, (uint8_t)-8, 1, 0, 3, 2}, {0, 0}, ITG_S8, 4, -8, 7},
+        {{3, (uint8_t)-4, 1, 0, 3, 2}, {0, 0}, ITG_S8, 3, -4, 3},
+        {{4, (uint8_t)-4, 1, 0, 3, 2}, {0, 0}, ITG_S8, 4, -8, 7},
+        {{(uint8_t)-1, 1, 0, 0, 1, 1}, {0, 0}, ITG_S8, 2, -2, 1},
+        {{0, 0, 0, 0, 0, 0}, {0, 0}, ITG_S8, 2, -2, 1},
+        {{127, 0, 0, 0, 1, 1}, {0, 0}, ITG_S8, 8, -128, 127},
+        {{64, 0, 0, 0, 1, 1}, {0, 0}, ITG_S8, 8, -128, 127},
+        {{63, (uint8_t)-64, 0, 0, 1, 1}, {0, 0}, ITG_S8, 7, -64, 63},
+        {{128, 135, 120, 127, 128, 130}, {128, 128}, ITG_U8, 4, -8, 7},
+        {{128, 10, 120, 12, 128, 20}, {128, 10}, ITG_U8, 5, -16, 15},
+        {{255, 0, 120, 127, 128, 130}, {10, 20}, ITG_U8, 8, -10, 245},
+    };
+    static const float scales[] = {1, 0.125f};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        g = make_graph();
+        itg_attrs axis = itg_attrs_default(ITG_OP_DEQUANTIZE_LINEAR);
+        itg_id x = add_input(g, "x", "1,3"),
+               w = add_codes("w", cases[k].dtype, "3,2", cases[k].codes);
+        itg_id d =
+            ADD_OP(g, ITG_OP_DEQUANTIZE_LINEAR, "d", &axis, w, add_floats(g, "s", "2", scales),
+                   add_codes("z", cases[k].dtype, "2", cases[k].zeros));
+        set_output(g, ADD_OP(g, ITG_OP_MATMUL, "y", NULL, x, d));
+        itg_graph *p = prepared(g, true);
+        const itg_stated *s = stated_of(p, p->nodes[0].inputs[1]);
+        assert_int_equal(s->bits, cases[k].bits);
+        assert_true(s->lo[0] == cases[k].lo && s->hi[0] == cases[k].hi);
+        itg_graph_destroy(p);
+        itg_graph_destroy(g);
+    }
+}
+
 static void other_scales_behind_than_before_are_no_clamp(void **state)
 {
     (void)state;
@@ -157,6 +199,7 @@ int main(void)
         cmocka_unit_test(inputs_and_what_was_clamped_already_get_no_clamp),
         cmocka_unit_test(a_clip_of_codes_narrows_the_range),
         cmocka_unit_test(weights_keep_the_ranges_of_their_channels),
+        cmocka_unit_test(weights_have_the_width_of_their_codes),
         cmocka_unit_test(other_scales_behind_than_before_are_no_clamp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
