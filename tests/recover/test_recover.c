@@ -1,5 +1,6 @@
 /* Whole networks: the outputs come nearer, the same strategy on any number of threads. */
 #include "recover/recover.h"
+#include "base/packed.h"
 #include "../search/network.h"
 #include <setjmp.h>
 #include <stdlib.h>
@@ -188,8 +189,9 @@ static void enough_keeps_the_nearest_codes_of_later_layers(void **state)
             if (found > layer && layer == finished) finished++;
             for (int32_t i = 0; i < s->edge_count; i++)
                 if (s->edges[i].codes)
-                    assert_memory_equal(s->edges[i].codes, whole->edges[i].codes,
-                                        (size_t)s->edges[i].code_count * sizeof *s->edges[i].codes);
+                    assert_memory_equal(
+                        s->edges[i].codes, whole->edges[i].codes,
+                        (size_t)itg_packed_bytes(s->edges[i].code_count, s->edges[i].bits));
             itg_strategy_destroy(s);
         }
     itg_strategy_destroy(whole);
