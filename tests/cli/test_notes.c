@@ -58,7 +58,7 @@ static void one_is_singular(void **state)
     assert_contains(o.out, "\n1 trial; 1 of them");
     done(&o);
     o = run("simulate digits.onnx one.json --limit 1" DATA);
-    assert_contains(o.out, "digits.onnx on cortex-m, 1 sample, ");
+    assert_contains(o.out, "digits.onnx on cortex-m, 1 sample, by the executor\n");
     done(&o);
 }
 
