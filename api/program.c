@@ -162,20 +162,6 @@ itg_status itg_program_text(const itg_program *program, char **out, itg_error *e
     return itg_take_text(&text, out, err);
 }
 
-static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_options *options,
-                                int64_t block, itg_evaluation *out, itg_error *err)
-{
-    itg_batch_options batch = {.block = block};
-    itg_batch_plan *plan = NULL;
-    itg_status status = itg_batch_plan_create(program, &batch, &plan, err);
-    if (status != ITG_OK) return status;
-    itg_fast_program fast = {.program = program, .plan = plan};
-    itg_backend backend = itg_backend_program(&fast);
-    status = itg_evaluate(&backend, options, out, err);
-    itg_batch_plan_destroy(plan);
-    return status;
-}
-
 itg_output_info itg_program_output(const itg_program *program, int32_t index)
 {
     itg_output_info info = {.name = itg_program_output_name(program, index)};
@@ -279,7 +265,8 @@ itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
         options.sink = take_outputs;
         options.sink_context = &to;
     }
-    if (status == ITG_OK) status = evaluate_fast(program, &options, run->block, &evaluation, err);
+    if (status == ITG_OK)
+        status = itg_evaluate_program(program, run->block, &options, &evaluation, err);
     if (status == ITG_OK && to.npy) status = itg_npy_write(to.npy, run->npy_path, err);
     if (status == ITG_OK) {
         itg_score score = itg_score_unknown();

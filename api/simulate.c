@@ -22,16 +22,13 @@ itg_status itg_annotated_text(const itg_annotated *annotated, char **out, itg_er
 
 /* What runs a strategy: the float network, the executor or the definition. */
 typedef struct runner {
-    itg_annotated *annotated;
-    itg_program *program;
-    itg_batch_plan *plan;
-    itg_fast_program fast;
-    itg_backend backend;
+    itg_annotated *annotated; /* of the definition */
+    itg_program *program;     /* of the executor */
+    itg_backend backend;      /* where there is no program */
 } runner;
 
 static void close_runner(runner *r)
 {
-    itg_batch_plan_destroy(r->plan);
     itg_program_destroy(r->program);
     itg_annotated_destroy(r->annotated);
 }
@@ -40,16 +37,11 @@ static void close_runner(runner *r)
 static itg_status open_program(const itg_hardware *hw, runner *r, itg_score *costs, itg_error *err)
 {
     const itg_realize_options realize = {ITG_REALIZE_OPTIONS_VERSION, .allow_overflow = true};
-    const itg_batch_options options = {0};
     itg_status status = itg_realize_program(r->annotated, &realize, &r->program, err);
     if (status == ITG_OK) status = itg_program_costs(hw, r->annotated, r->program, costs, err);
-    if (status == ITG_OK) status = itg_batch_plan_create(r->program, &options, &r->plan, err);
-    if (status != ITG_OK) return status;
-    r->fast = (itg_fast_program){.program = r->program, .plan = r->plan};
-    r->backend = itg_backend_program(&r->fast);
     itg_annotated_destroy(r->annotated);
     r->annotated = NULL;
-    return ITG_OK;
+    return status;
 }
 
 /* Opens what runs the strategy, and takes its costs. */
@@ -116,7 +108,9 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
     options.output_distortion = outputs.elements > 0 ? o->output_distortion : NULL;
     for (int32_t i = 0; o->output_distortion && i < itg_model_output_count(model); i++)
         o->output_distortion[i] = all_float ? 0 : (double)NAN;
-    if (status == ITG_OK) status = itg_evaluate(&r.backend, &options, &evaluation, err);
+    if (status == ITG_OK)
+        status = r.program ? itg_evaluate_program(r.program, 0, &options, &evaluation, err)
+                           : itg_evaluate(&r.backend, &options, &evaluation, err);
     if (status == ITG_OK) {
         take_score(model, file, o, &evaluation, &score);
         *out = score;

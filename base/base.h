@@ -16,6 +16,8 @@
 /* Writes code and text to err (NULL: only the code is returned) and returns code: `return
  * itg_fail(err, ITG_IO, "...")`. */
 itg_status itg_fail(itg_error *err, itg_status code, const char *format, ...) ITG_PRINTF(3, 4);
+/* Fails with ITG_NO_MEMORY and no word about what for. */
+itg_status itg_no_memory(itg_error *err);
 /* Puts "prefix: " before the message in err (err NULL: nothing). Returns err's code, or code. */
 itg_status itg_prefix_error(itg_error *err, itg_status code, const char *format, ...)
     ITG_PRINTF(3, 4);
@@ -86,6 +88,10 @@ void itg_strbuf_deinit(itg_strbuf *buffer);
 const char *itg_errno_text(int number, char buffer[ITG_ERRNO_TEXT]);
 /* Opens a regular file to be read; the caller closes it. */
 itg_status itg_file_open(const char *path, int *out, int64_t *size, itg_error *err);
+/* Whether no file has this path; false if that cannot be told. */
+bool itg_file_is_absent(const char *path);
+/* Bytes that no run repeats, for names; not for what a result depends on. */
+itg_status itg_file_random(void *out, size_t bytes, itg_error *err);
 /* Whole file into malloc'd memory (caller frees), one zero byte after the end. Larger than
  * max_bytes: ITG_LIMIT. Directories, fifos and the like are refused. */
 itg_status itg_file_read(const char *path, size_t max_bytes, unsigned char **out, size_t *out_bytes,

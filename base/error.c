@@ -26,6 +26,11 @@ const char *itg_status_text(itg_status status)
     return is_status(status) ? statuses[status].text : "unknown status";
 }
 
+itg_status itg_no_memory(itg_error *err)
+{
+    return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+}
+
 /* Makes the text one line, and drops a character that was cut off in the middle. */
 static void tidy(char *text)
 {

@@ -48,6 +48,21 @@ itg_status itg_file_open(const char *path, int *out, int64_t *size, itg_error *e
     return ITG_OK;
 }
 
+itg_status itg_file_random(void *out, size_t bytes, itg_error *err)
+{
+    static const char path[] = "/dev/urandom";
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file >= 0 ? read(file, out, bytes) : -1;
+    if (file >= 0) close(file);
+    return got == (ssize_t)bytes ? ITG_OK : itg_fail(err, ITG_IO, "%s: cannot read it", path);
+}
+
+bool itg_file_is_absent(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) != 0 && errno == ENOENT;
+}
+
 static bool grow(unsigned char **data, size_t *capacity, size_t wanted)
 {
     unsigned char *grown = realloc(*data, wanted);

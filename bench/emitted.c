@@ -114,8 +114,7 @@ static itg_status fill(emitted *b, itg_error *err)
     b->out = calloc((size_t)out + 1, 8);
     b->real = calloc((size_t)in + 1, sizeof *b->real);
     b->elements = in;
-    if (b->in == NULL || b->out == NULL || b->real == NULL)
-        return itg_fail(err, ITG_NO_MEMORY, "no memory");
+    if (b->in == NULL || b->out == NULL || b->real == NULL) return itg_no_memory(err);
     itg_rng_init(&rng, 1);
     for (int64_t i = 0; i < in; i++) {
         b->in[i] = (unsigned char)itg_rng_below(&rng, 64);

@@ -154,7 +154,7 @@ static itg_status make_problem(bench *b, const layer_of *l, problem *t, itg_erro
     int8_t *w = itg_arena_alloc(b->arena, (size_t)(l->filters * depth));
     int64_t *bias = itg_arena_array(b->arena, (size_t)l->filters, sizeof *bias);
     itg_requant *r = itg_arena_array(b->arena, (size_t)l->filters, sizeof *r);
-    if (!w || !bias || !r) return itg_fail(err, ITG_NO_MEMORY, "no memory");
+    if (!w || !bias || !r) return itg_no_memory(err);
     const itg_requant_spec spec = {.form = b->o->form};
     for (int64_t i = 0; i < l->filters * depth; i++)
         w[i] = (int8_t)((int)itg_rng_below(&b->rng, 255) - 127);
@@ -185,7 +185,7 @@ static itg_status make_layer(bench *b, const itg_accel_kernels *kernels, const p
 {
     size_t bytes = itg_accel_packed_bytes(kernels, &t->p);
     void *packed = itg_arena_alloc(b->arena, bytes > 0 ? bytes : 1);
-    if (!packed) return itg_fail(err, ITG_NO_MEMORY, "no memory");
+    if (!packed) return itg_no_memory(err);
     itg_accel_pack(kernels, &t->p, packed);
     return itg_accel_layer_create(kernels, &t->p, packed, b->arena, out, err);
 }
@@ -205,7 +205,7 @@ static itg_status verify(bench *b, const problem *t, const work *w, itg_error *e
     size_t need = itg_accel_scratch(w->layer, SAMPLES), more = itg_accel_scratch(other, SAMPLES);
     void *scratch = itg_arena_alloc(b->arena, need > more ? need : more);
     if (!x || !y[0] || !y[1] || !scratch) {
-        status = itg_fail(err, ITG_NO_MEMORY, "no memory");
+        status = itg_no_memory(err);
     } else {
         for (int64_t i = 0; i < SAMPLES * w->inputs; i++)
             x[i] = (uint8_t)itg_rng_below(&b->rng, 256);
@@ -254,7 +254,7 @@ static itg_status allocate(bench *b, itg_error *err)
     b->scratch = itg_arena_alloc(b->arena, scratch);
     for (int i = 0; i < 2; i++) {
         b->codes[i] = itg_arena_alloc(b->arena, (size_t)(most * b->o->samples));
-        if (!b->codes[i] || !b->scratch) return itg_fail(err, ITG_NO_MEMORY, "no memory");
+        if (!b->codes[i] || !b->scratch) return itg_no_memory(err);
         for (int64_t j = 0; j < most * b->o->samples; j++)
             b->codes[i][j] = (uint8_t)itg_rng_below(&b->rng, 256);
     }
@@ -349,7 +349,7 @@ static itg_status begin(bench *b, const options *o, const itg_accel_kernels *ker
     b->kernels = kernels;
     b->arena = itg_arena_create(0);
     itg_rng_init(&b->rng, 1);
-    return b->arena ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory");
+    return b->arena ? ITG_OK : itg_no_memory(err);
 }
 
 static bool is_wanted(const options *o, const network *n)

@@ -31,7 +31,7 @@ static itg_status open_all(work *w, itg_error *err)
     if (status == ITG_OK && args->given[ITG_CLI_OPT_CALIB])
         status = itg_data_open(
             itg_cli_data_text(itg_cli_model_input(w->model), values[ITG_CLI_OPT_CALIB].text, text),
-            values[ITG_CLI_OPT_CALIB_LIMIT].integer, &w->calibration, err);
+            itg_cli_calibration_limit(args, w->model), &w->calibration, err);
     if (status == ITG_OK) itg_cli_preprocess(args, itg_strategy_preprocess(w->file));
     return status;
 }

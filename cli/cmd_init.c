@@ -284,7 +284,7 @@ static itg_status write_project(const work *w, itg_error *err)
     }
     itg_status status = itg_strbuf_ok(&text)
                             ? itg_file_write(ITG_CLI_PROJECT, text.text, text.length, err)
-                            : itg_fail(err, ITG_NO_MEMORY, "no memory");
+                            : itg_no_memory(err);
     if (status == ITG_OK) printf("\n%s:\n%s", ITG_CLI_PROJECT, text.text);
     itg_strbuf_deinit(&text);
     return status;

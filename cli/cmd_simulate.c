@@ -114,7 +114,7 @@ static itg_status calibrate(work *w, const itg_preprocess *p, itg_error *err)
     char text[ITG_CLI_DATA_TEXT];
     itg_status status = itg_data_stream_open(
         itg_cli_data_text(itg_cli_model_input(w->model), values[ITG_CLI_OPT_CALIB].text, text),
-        values[ITG_CLI_OPT_CALIB_LIMIT].integer, &stream, err);
+        itg_cli_calibration_limit(w->args, w->model), &stream, err);
     if (status != ITG_OK) return status;
     itg_cli_note_kernels(options.kernels);
     status = itg_calibrate_stream(w->model, stream, p, &options, &w->stats, err);
@@ -191,7 +191,7 @@ static itg_status recover(work *w, itg_error *err)
     bool taken = false;
     char text[ITG_CLI_DATA_TEXT];
     itg_cli_catch_interrupts();
-    options.most_samples = values[ITG_CLI_OPT_CALIB_LIMIT].integer;
+    options.most_samples = itg_cli_calibration_limit(w->args, w->model);
     itg_status status = itg_data_open(
         itg_cli_data_text(itg_cli_model_input(w->model), values[ITG_CLI_OPT_CALIB].text, text),
         options.most_samples + COMPARED_SAMPLES, &data, err);

@@ -5,7 +5,6 @@
 #include <intaglio/remote.h>
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,10 +38,8 @@ static void name_worker(char out[ITG_WORKER_NAME])
 {
     char host[33] = "";
     unsigned nonce = 0;
-    int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    if (file < 0 || read(file, &nonce, sizeof nonce) != (ssize_t)sizeof nonce)
+    if (itg_file_random(&nonce, sizeof nonce, NULL) != ITG_OK)
         nonce = (unsigned)(itg_cli_now() * 1e6);
-    if (file >= 0) close(file);
     if (gethostname(host, sizeof host - 1) != 0 || !*host) snprintf(host, sizeof host, "worker");
     for (char *c = host; *c; c++)
         if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_' && *c != '.') *c = '-';

@@ -151,6 +151,12 @@ static void take_list(const itg_cli_args *args, itg_cli_option option, float *va
     *count = value->numbers.count;
 }
 
+int64_t itg_cli_calibration_limit(const itg_cli_args *args, const itg_model *model)
+{
+    return args->given[ITG_CLI_OPT_CALIB_LIMIT] ? args->values[ITG_CLI_OPT_CALIB_LIMIT].integer
+                                                : itg_default_samples(model);
+}
+
 void itg_cli_preprocess(const itg_cli_args *args, itg_preprocess *p)
 {
     if (args->given[ITG_CLI_OPT_BGR]) p->bgr = true;

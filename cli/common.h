@@ -36,6 +36,8 @@ itg_status itg_cli_data_open(const itg_cli_args *args, const itg_shape *input, i
                              itg_error *err);
 itg_status itg_cli_data_open_files(const itg_shape *input, const char *data, const char *labels,
                                    int64_t limit, itg_cli_data *out, itg_error *err);
+/* Returns the samples that --calib-limit states, or the model's default. */
+int64_t itg_cli_calibration_limit(const itg_cli_args *args, const itg_model *model);
 /* Keeps only the samples that the search used for the part that --part names. Does nothing without
  * --part. */
 itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *split,

@@ -1,41 +1,24 @@
 /* Writes the page of a strategy or a program: a drawing, the costs of layers, and the edges. */
 #include "cli/explanation.h"
-#include "cli/inspect.h"
-#include "cli/report.h"
-#include "report/graph.h"
+#include "cli/report_network.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 320, LINE = 64, MOST_LAYERS = 2000 }; /* of more layers nothing is drawn */
-
-typedef struct network {
-    itg_page *page;
-    const itg_cli_args *args;
-    const char *path; /* of the strategy, or of the program */
-    itg_cli_inspected inspected;
-    itg_summary *summary;
-    const itg_summary_info *info;
-    itg_explanation *explanation;    /* NULL: not asked for */
-    itg_memory_plan *memory;         /* NULL: it cannot be an integer program */
-    const itg_edge_report **reports; /* by edge; NULL: not inspected */
-    const itg_edge_report *worst;    /* of the quantized edges between nodes; NULL: none */
-} network;
-
-static const itg_summary_edge *edge(const network *n, int32_t i)
+const itg_summary_edge *network_report_edge(const network_report *n, int32_t i)
 {
     return itg_summary_edge_at(n->summary, i);
 }
 
-static const itg_summary_layer *layer(const network *n, int32_t i)
+const itg_summary_layer *network_report_layer(const network_report *n, int32_t i)
 {
     return itg_summary_layer_at(n->summary, i);
 }
 
 /* ---- reading ---- */
 
-static itg_status read_reports(network *n, itg_error *err)
+static itg_status read_reports(network_report *n, itg_error *err)
 {
     const itg_inspection *inspection = n->inspected.inspection;
     n->reports = calloc((size_t)n->info->edge_count + 1, sizeof *n->reports);
@@ -43,14 +26,15 @@ static itg_status read_reports(network *n, itg_error *err)
     for (int32_t i = 0; inspection && i < itg_inspection_count(inspection); i++) {
         const itg_edge_report *e = itg_inspection_edge(inspection, i);
         n->reports[e->index] = e;
-        if (!n->worst && e->bits > 0 && edge(n, e->index)->elements == 0) n->worst = e;
+        if (!n->worst && e->bits > 0 && network_report_edge(n, e->index)->elements == 0)
+            n->worst = e;
     }
     return ITG_OK;
 }
 
 /* Reads the memory plan of the program, or of the strategy's program. A float network has none,
  * which is not a failure. */
-static itg_status read_memory(network *n, itg_error *err)
+static itg_status read_memory(network_report *n, itg_error *err)
 {
     itg_realize_options how = ITG_REALIZE_OPTIONS_INIT;
     itg_program *program = NULL;
@@ -64,7 +48,7 @@ static itg_status read_memory(network *n, itg_error *err)
 }
 
 /* Explains the loss on the given samples, or on the first of them. */
-static itg_status explain(network *n, itg_error *err)
+static itg_status explain(network_report *n, itg_error *err)
 {
     const itg_cli_args *args = n->args;
     const itg_cli_value *values = args->values;
@@ -82,7 +66,7 @@ static itg_status explain(network *n, itg_error *err)
     return status;
 }
 
-static itg_status read_all(network *n, itg_error *err)
+static itg_status read_all(network_report *n, itg_error *err)
 {
     const bool with_model = n->args->argument_count == 2;
     n->inspected.args = n->args;
@@ -100,213 +84,13 @@ static itg_status read_all(network *n, itg_error *err)
     return status == ITG_OK ? read_reports(n, err) : status;
 }
 
-static void close_all(network *n)
+static void close_all(network_report *n)
 {
     free((void *)n->reports);
     itg_memory_plan_destroy(n->memory);
     itg_explanation_destroy(n->explanation);
     itg_summary_destroy(n->summary);
     itg_cli_inspect_close(&n->inspected);
-}
-
-/* ---- the drawing ---- */
-
-/* Nodes in this order: inputs of the network, layers, outputs. */
-typedef struct drawing {
-    const network *n;
-    itg_drawn_node *nodes;
-    itg_drawn_edge *edges;
-    int32_t *place; /* of each layer: its node; of a fused layer that of the one before it */
-    int32_t node_count, edge_count;
-    char **texts; /* all that are owned */
-    size_t text_count;
-    bool failed;
-} drawing;
-
-static const char *keep(drawing *d, const char *text)
-{
-    char *copy = strdup(text);
-    d->failed |= !copy;
-    if (copy) d->texts[d->text_count++] = copy;
-    return copy ? copy : "";
-}
-
-static void add_node(drawing *d, const char *title, const char *name, const char *figures,
-                     const char *words)
-{
-    d->nodes[d->node_count++] = (itg_drawn_node){title, name, figures, keep(d, words)};
-}
-
-static int32_t find_layer(const network *n, const char *name)
-{
-    for (int32_t i = 0; name && i < n->info->layer_count; i++)
-        if (strcmp(layer(n, i)->node, name) == 0) return i;
-    return -1;
-}
-
-/* Returns the layer's weights; NULL if none are quantized. */
-static const itg_summary_edge *weights_of(const network *n, const char *node)
-{
-    const itg_summary_edge *most = NULL;
-    for (int32_t i = 0; i < n->info->edge_count; i++) {
-        const itg_summary_edge *e = edge(n, i);
-        if (e->node && e->bits > 0 && e->elements > 0 && strcmp(e->node, node) == 0 &&
-            (!most || e->elements > most->elements))
-            most = e;
-    }
-    return most;
-}
-
-static void add_layer(drawing *d, const itg_summary_layer *l)
-{
-    const itg_summary_edge *w = weights_of(d->n, l->node);
-    char figures[LINE] = "", words[WORDS], count[32];
-    if (w)
-        snprintf(figures, sizeof figures, "%d bits, %s bytes", (int)w->bits,
-                 itg_cli_count_text((long long)l->weight_bytes, count));
-    else if (l->macs > 0)
-        snprintf(figures, sizeof figures, "%s MACs", itg_cli_count_text((long long)l->macs, count));
-    snprintf(words, sizeof words, "%.150s: %s, %s", l->node, l->op, l->form);
-    if (l->accumulator_bits > 0)
-        itg_cli_append(words, sizeof words, ", accumulator of %d bits", (int)l->accumulator_bits);
-    itg_cli_append(words, sizeof words, "; %s MACs, ",
-                   itg_cli_count_text((long long)l->macs, count));
-    itg_cli_append(words, sizeof words, "%s weight bytes, ",
-                   itg_cli_count_text((long long)l->weight_bytes, count));
-    itg_cli_append(words, sizeof words, "%s cycles", itg_cli_amount(l->cycles, count));
-    add_node(d, l->op, l->node, *figures ? keep(d, figures) : NULL, words);
-}
-
-/* Adds an input once, however many layers read it. */
-static void add_input(drawing *d, const itg_summary_edge *e)
-{
-    for (int32_t i = 0; i < d->node_count; i++)
-        if (strcmp(d->nodes[i].name, e->value) == 0) return;
-    add_node(d, "input", e->value, NULL, e->value);
-}
-
-static bool is_input(const itg_summary_edge *e)
-{
-    return !e->producer && e->elements == 0;
-}
-
-/* Returns the layer whose codes a fused layer reads: the producer of its first computed operand. */
-static int32_t layer_before(const network *n, const char *node)
-{
-    for (int32_t i = 0; i < n->info->edge_count; i++)
-        if (edge(n, i)->producer && edge(n, i)->node && strcmp(edge(n, i)->node, node) == 0)
-            return find_layer(n, edge(n, i)->producer);
-    return -1;
-}
-
-static void add_layers(drawing *d)
-{
-    const network *n = d->n;
-    for (int32_t i = 0; i < n->info->layer_count; i++) {
-        const bool fused = strcmp(layer(n, i)->form, "fused") == 0;
-        const int32_t before = fused ? layer_before(n, layer(n, i)->node) : -1;
-        d->place[i] = before >= 0 && before < i ? d->place[before] : d->node_count;
-        if (d->place[i] == d->node_count) add_layer(d, layer(n, i));
-    }
-}
-
-static int32_t find_input(const drawing *d, const char *value)
-{
-    for (int32_t i = 0; i < d->node_count && strcmp(d->nodes[i].title, "input") == 0; i++)
-        if (strcmp(d->nodes[i].name, value) == 0) return i;
-    return -1;
-}
-
-static const char *edge_words(const network *n, int32_t i, char out[WORDS])
-{
-    const itg_summary_edge *e = edge(n, i);
-    const itg_edge_report *r = n->reports[i];
-    snprintf(out, WORDS, "%.120s -> %.120s: ", e->value, e->node ? e->node : "output");
-    itg_cli_append(out, WORDS, e->bits > 0 ? "%d bits%s%s" : "not quantized", (int)e->bits,
-                   e->sign ? " " : "", e->sign ? e->sign : "");
-    if (r && isfinite(r->sqnr_db)) itg_cli_append(out, WORDS, ", SQNR %.1f dB", r->sqnr_db);
-    return out;
-}
-
-static void add_edge(drawing *d, int32_t i, int32_t from, int32_t to)
-{
-    const itg_summary_edge *e = edge(d->n, i);
-    const itg_edge_report *r = d->n->reports[i];
-    char label[LINE] = "", words[WORDS];
-    if (e->bits > 0) snprintf(label, sizeof label, "%d bits", (int)e->bits);
-    if (e->bits > 0 && r && isfinite(r->sqnr_db))
-        itg_cli_append(label, sizeof label, ", %.1f dB", r->sqnr_db);
-    d->edges[d->edge_count++] =
-        (itg_drawn_edge){from, to, *label ? keep(d, label) : NULL,
-                         keep(d, edge_words(d->n, i, words)), r && r == d->n->worst};
-}
-
-static void add_edges(drawing *d)
-{
-    const network *n = d->n;
-    for (int32_t i = 0; i < n->info->edge_count; i++) {
-        const itg_summary_edge *e = edge(n, i);
-        const int32_t from = find_layer(n, e->producer), to = find_layer(n, e->node);
-        if (e->elements > 0 || (e->node && to < 0)) continue;
-        const int32_t begin = from >= 0 ? d->place[from] : find_input(d, e->value);
-        if (!e->node) add_node(d, "output", e->value, NULL, e->value);
-        const int32_t end = e->node ? d->place[to] : d->node_count - 1;
-        if (begin >= 0 && begin != end) add_edge(d, i, begin, end);
-    }
-}
-
-static bool allocate(drawing *d)
-{
-    const size_t most = (size_t)d->n->info->edge_count + (size_t)d->n->info->layer_count + 1;
-    d->nodes = calloc(2 * most, sizeof *d->nodes);
-    d->edges = calloc(most, sizeof *d->edges);
-    d->place = calloc(most, sizeof *d->place);
-    d->texts = calloc(5 * most, sizeof *d->texts);
-    return d->nodes && d->edges && d->place && d->texts;
-}
-
-static void release(drawing *d)
-{
-    for (size_t i = 0; i < d->text_count; i++)
-        free(d->texts[i]);
-    free(d->texts);
-    free(d->place);
-    free(d->edges);
-    free(d->nodes);
-}
-
-/* Draws the network. Returns false if it is too large. */
-static bool draw(const network *n)
-{
-    drawing d = {.n = n};
-    bool drawn = n->info->layer_count <= MOST_LAYERS;
-    if (!drawn) return false;
-    d.failed = !allocate(&d);
-    if (!d.failed) {
-        for (int32_t i = 0; i < n->info->edge_count; i++)
-            if (is_input(edge(n, i))) add_input(&d, edge(n, i));
-        add_layers(&d);
-        add_edges(&d);
-        drawn =
-            itg_graph_draw(n->page, &(itg_drawing){"Drawing of the network: the tables below "
-                                                   "have the same figures",
-                                                   d.nodes, d.edges, d.node_count, d.edge_count});
-    }
-    n->page->text.failed |= d.failed;
-    release(&d);
-    return drawn;
-}
-
-static void put_drawing(const network *n)
-{
-    itg_page_section(n->page, "network", "The network",
-                     n->inspected.inspection
-                         ? "Bits and SQNR of what flows, bits and bytes of weights. The edge that "
-                           "loses most is marked. Fused nodes are part of the one before them."
-                         : "Bits of what flows, bits and bytes of weights. Fused nodes are part of "
-                           "the one before them.");
-    if (!draw(n)) itg_page_paragraph(n->page, "It is too large to be drawn.");
-    itg_page_section_end(n->page);
 }
 
 /* ---- layers ---- */
@@ -322,25 +106,25 @@ static double cycles_of(const itg_summary_layer *l)
 }
 
 /* Adds a bar plot of the layers with a cost. */
-static void put_cost_plot(const network *n, const char *words, itg_unit unit,
+static void put_cost_plot(const network_report *n, const char *words, itg_unit unit,
                           double (*cost)(const itg_summary_layer *))
 {
     itg_axis x = {.title = "layer", .lo = -0.5, .hi = n->info->layer_count - 0.5, .scale = 1}, y;
     double most = 0;
-    char title[96], text[WORDS], number[32];
+    char title[96], text[NETWORK_REPORT_WORDS], number[32];
     itg_plot plot;
     for (int32_t i = 0; i < n->info->layer_count; i++)
-        most = fmax(most, cost(layer(n, i)));
-    if (!(most > 0) || n->info->layer_count > MOST_LAYERS) return;
+        most = fmax(most, cost(network_report_layer(n, i)));
+    if (!(most > 0) || n->info->layer_count > NETWORK_REPORT_LAYERS) return;
     y = itg_report_axis(words, unit, most, title);
     y.lo = 0;
     y.hi = 1.04 * most;
     snprintf(text, sizeof text, "Plot: %s of each layer", words);
     itg_plot_begin(&plot, n->page, text, x, y);
     for (int32_t i = 0; i < n->info->layer_count; i++) {
-        const double value = cost(layer(n, i));
+        const double value = cost(network_report_layer(n, i));
         if (!(value > 0)) continue;
-        snprintf(text, sizeof text, "%.200s: %s %s", layer(n, i)->node,
+        snprintf(text, sizeof text, "%.200s: %s %s", network_report_layer(n, i)->node,
                  itg_cli_amount(value, number), words);
         itg_plot_bar(&plot, i, value, true, text);
     }
@@ -359,7 +143,7 @@ static void layer_row(itg_cli_table *table, int32_t index, const itg_summary_lay
     itg_cli_table_cell(table, "%s", itg_cli_amount(l->cycles, text));
 }
 
-static void put_layers(const network *n)
+static void put_layers(const network_report *n)
 {
     itg_cli_table table;
     itg_page_section(n->page, "costs", "Costs by layer", "By the description of the hardware.");
@@ -370,7 +154,7 @@ static void put_layers(const network *n)
     itg_cli_table_texts(&table, "layer", "node", "operator", "runs as", "accumulator bits", "MACs",
                         "weight bytes", "bit operations", "cycles", NULL);
     for (int32_t i = 0; i < n->info->layer_count; i++)
-        layer_row(&table, i, layer(n, i));
+        layer_row(&table, i, network_report_layer(n, i));
     itg_report_table(n->page, &table, "Costs by layer", true);
     itg_page_details_end(n->page);
     itg_page_section_end(n->page);
@@ -378,7 +162,7 @@ static void put_layers(const network *n)
 
 /* ---- edges ---- */
 
-static void put_edges(const network *n)
+static void put_edges(const network_report *n)
 {
     char words[128], count[32];
     int32_t quantized = 0;
@@ -386,7 +170,7 @@ static void put_edges(const network *n)
     itg_cli_table_init(&table, "llll");
     itg_cli_table_texts(&table, "value", "node.slot", "bits", "threshold", NULL);
     for (int32_t i = 0; i < n->info->edge_count; i++) {
-        const itg_summary_edge *e = edge(n, i);
+        const itg_summary_edge *e = network_report_edge(n, i);
         quantized += e->bits > 0;
         itg_cli_table_cell(&table, "%s", e->value);
         if (e->node)
@@ -406,7 +190,7 @@ static void put_edges(const network *n)
     itg_page_section_end(n->page);
 }
 
-static void put_inspection(const network *n)
+static void put_inspection(const network_report *n)
 {
     char words[160], count[32];
     itg_cli_table table;
@@ -426,7 +210,7 @@ static void put_inspection(const network *n)
 
 /* ---- the page ---- */
 
-static void put_totals(const network *n)
+static void put_totals(const network_report *n)
 {
     itg_page_figures(n->page);
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
@@ -454,7 +238,7 @@ static void json_edge(itg_json_writer *json, const itg_summary_edge *e)
     itg_json_end(json, '}');
 }
 
-static void put_data(const network *n)
+static void put_data(const network_report *n)
 {
     itg_json_writer json = {0};
     itg_json_begin(&json, NULL, '{');
@@ -466,15 +250,15 @@ static void put_data(const network *n)
     itg_json_begin(&json, "layers", '[');
     for (int32_t i = 0; i < n->info->layer_count; i++) {
         itg_json_begin(&json, NULL, '{');
-        itg_json_put_text(&json, "node", layer(n, i)->node);
-        itg_json_put_text(&json, "op", layer(n, i)->op);
-        itg_cli_json_summary_layer(&json, "costs", layer(n, i));
+        itg_json_put_text(&json, "node", network_report_layer(n, i)->node);
+        itg_json_put_text(&json, "op", network_report_layer(n, i)->op);
+        itg_cli_json_summary_layer(&json, "costs", network_report_layer(n, i));
         itg_json_end(&json, '}');
     }
     itg_json_end(&json, ']');
     itg_json_begin(&json, "edges", '[');
     for (int32_t i = 0; i < n->info->edge_count; i++)
-        json_edge(&json, edge(n, i));
+        json_edge(&json, network_report_edge(n, i));
     itg_json_end(&json, ']');
     if (n->memory) itg_report_memory_json(&json, n->memory);
     if (n->explanation) {
@@ -490,7 +274,7 @@ static void put_data(const network *n)
     itg_report_block(n->page, "network", &json);
 }
 
-static void put_inputs(const network *n)
+static void put_inputs(const network_report *n)
 {
     itg_cli_table table;
     itg_cli_table_init(&table, "ll");
@@ -508,14 +292,14 @@ static void put_inputs(const network *n)
     itg_page_section_end(n->page);
 }
 
-static void put_page(const network *n)
+static void put_page(const network_report *n)
 {
     char title[160];
     snprintf(title, sizeof title, "%.90s on %.40s", itg_cli_base_name(n->path), n->info->hardware);
     itg_page_begin(n->page, title,
                    n->info->is_program ? "An integer program." : "A strategy of quantization.");
     put_totals(n);
-    put_drawing(n);
+    network_report_drawing(n);
     put_layers(n);
     if (n->memory) itg_report_memory(n->page, n->memory);
     if (n->explanation) itg_report_explanation(n->page, n->explanation);
@@ -528,7 +312,7 @@ static void put_page(const network *n)
 
 itg_status itg_report_network(const itg_cli_args *args, itg_page *page, itg_error *err)
 {
-    network n = {.page = page, .args = args};
+    network_report n = {.page = page, .args = args};
     itg_status status = read_all(&n, err);
     if (status == ITG_OK) put_page(&n);
     close_all(&n);

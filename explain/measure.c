@@ -20,15 +20,18 @@ static itg_status run_float(explaining *x, explain_set *set)
     return itg_evaluate(&backend, &options, &set->floats, x->err);
 }
 
-/* Adds the quality to *out, which already holds the costs. */
-static itg_status measure(explaining *x, const explain_set *set, const itg_backend *backend,
-                          itg_score *out)
+/* Adds the quality of the program, or of an annotated graph where there is none, to *out, which
+ * already holds the costs. */
+static itg_status measure(explaining *x, const explain_set *set, const itg_program *program,
+                          const itg_annotated *a, itg_score *out)
 {
     itg_evaluate_options options = options_of(x, set);
     itg_evaluation evaluation = {0};
     options.reference = &set->reference;
     if (itg_model_is_classifier(x->g)) options.float_classes = set->floats.classes;
-    itg_status status = itg_evaluate(backend, &options, &evaluation, x->err);
+    const itg_backend backend = itg_backend_sim(a);
+    itg_status status = program ? itg_evaluate_program(program, 0, &options, &evaluation, x->err)
+                                : itg_evaluate(&backend, &options, &evaluation, x->err);
     if (status != ITG_OK) return status;
     itg_score_quality(&evaluation, out);
     if (!isfinite(out->value[ITG_METRIC_DISTORTION])) out->value[ITG_METRIC_DISTORTION] = INFINITY;
@@ -38,10 +41,9 @@ static itg_status measure(explaining *x, const explain_set *set, const itg_backe
 
 static itg_status measure_base(explaining *x, explain_set *set)
 {
-    const itg_backend backend = itg_backend_sim(x->a);
     set->base = itg_score_unknown();
     itg_status status = itg_program_costs(x->file->hardware, x->a, NULL, &set->base, x->err);
-    return status == ITG_OK ? measure(x, set, &backend, &set->base) : status;
+    return status == ITG_OK ? measure(x, set, NULL, x->a, &set->base) : status;
 }
 
 itg_status explain_open_set(explaining *x, const itg_dataset *data, int64_t count, explain_set *out)
@@ -77,16 +79,9 @@ void explain_close_set(explain_set *set)
 static itg_status measure_program(explaining *x, const itg_annotated *a, const itg_program *program,
                                   itg_score *out)
 {
-    const itg_batch_options options = {0};
-    itg_batch_plan *plan = NULL;
     itg_score score = itg_score_unknown();
     itg_status status = itg_program_costs(x->file->hardware, a, program, &score, x->err);
-    if (status == ITG_OK) status = itg_batch_plan_create(program, &options, &plan, x->err);
-    if (status != ITG_OK) return status;
-    const itg_fast_program fast = {.program = program, .plan = plan};
-    const itg_backend backend = itg_backend_program(&fast);
-    status = measure(x, &x->all, &backend, &score);
-    itg_batch_plan_destroy(plan);
+    if (status == ITG_OK) status = measure(x, &x->all, program, a, &score);
     if (status == ITG_OK) *out = score;
     return status;
 }
@@ -117,9 +112,8 @@ itg_status explain_measure_relaxed(explaining *x, const explain_set *set, itg_sc
     itg_status status =
         itg_relax(x->a, x->file->strategy, &x->sites, &x->relaxation, &relaxed, x->err);
     if (status != ITG_OK) return status;
-    const itg_backend backend = itg_backend_sim(relaxed);
     itg_score score = itg_score_unknown();
-    status = measure(x, set, &backend, &score);
+    status = measure(x, set, NULL, relaxed, &score);
     itg_annotated_destroy(relaxed);
     if (status == ITG_OK) *out = score;
     return status;

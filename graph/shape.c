@@ -349,7 +349,7 @@ itg_status itg_infer_check(itg_op op, const itg_attrs *attrs, const itg_tensor *
     itg_graph g = {.values = values, .nodes = &node, .node_count = 1};
     itg_status status = ITG_OK;
     if (!ids || !values) {
-        status = itg_fail(err, ITG_NO_MEMORY, "no memory");
+        status = itg_no_memory(err);
     } else {
         node.outputs = ids + input_count;
         fill_values(inputs, input_count, &g, ids);

@@ -260,7 +260,7 @@ static itg_status read_overrides(loader *l, slot s)
         return bad(l, s.v, "a list of at most %d overrides", (int)s.key->max);
     if (count == 0) return ITG_OK;
     l->hw->overrides = calloc(count, sizeof *l->hw->overrides);
-    if (!l->hw->overrides) return itg_fail(l->err, ITG_NO_MEMORY, "out of memory");
+    if (!l->hw->overrides) return itg_no_memory(l->err);
     for (size_t i = 0; i < count; i++) {
         itg_status status =
             read_object(l, s.key->object, itg_json_at(s.v, i), &l->hw->overrides[i]);
@@ -414,7 +414,7 @@ itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source
     itg_json_print(itg_json_root(json), &canonical);
     if (!hw || !itg_strbuf_ok(&canonical) || !canonical.text) {
         itg_strbuf_deinit(&canonical);
-        status = itg_fail(err, ITG_NO_MEMORY, "out of memory");
+        status = itg_no_memory(err);
         goto cleanup;
     }
     hw->json = canonical.text;

@@ -183,7 +183,7 @@ itg_status itg_hardware_schema_text(char **out, itg_error *err)
     write_schema(&text);
     if (!itg_strbuf_ok(&text)) {
         itg_strbuf_deinit(&text);
-        return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+        return itg_no_memory(err);
     }
     *out = text.text; /* was allocated by malloc */
     return ITG_OK;

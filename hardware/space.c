@@ -22,11 +22,6 @@ typedef struct builder {
 #define ARRAY(arena, pointer, count)                                                               \
     ((pointer) = itg_arena_array((arena), (size_t)(count) + 1, sizeof *(pointer)))
 
-static itg_status no_memory(itg_error *err)
-{
-    return itg_fail(err, ITG_NO_MEMORY, "out of memory");
-}
-
 /* ---- edges ---- */
 
 static itg_status list_edges(builder *b, itg_error *err)
@@ -39,7 +34,7 @@ static itg_status list_edges(builder *b, itg_error *err)
     itg_choice_space *space = b->space;
     if (!ARRAY(space->arena, space->edges, most) || !ARRAY(space->arena, space->edge_group, most) ||
         !ARRAY(b->scratch, b->first, g->node_count + 1))
-        return no_memory(err);
+        return itg_no_memory(err);
     int32_t count = 0;
     for (itg_id n = 0; n < g->node_count; n++) {
         b->first[n] = count;
@@ -67,7 +62,7 @@ static bool any_form(const builder *b, itg_id node, itg_form form)
 static itg_status tie_edges(builder *b, itg_error *err)
 {
     itg_tie *of;
-    if (!ARRAY(b->scratch, of, b->g->node_count)) return no_memory(err);
+    if (!ARRAY(b->scratch, of, b->g->node_count)) return itg_no_memory(err);
     for (itg_id n = 0; n < b->g->node_count; n++)
         if (b->topology[n] && itg_hw_host_of(b->g, b->fused, n) == n)
             of[n] = any_form(b, n, ITG_FORM_KEEP)    ? ITG_TIE_ALL
@@ -108,7 +103,7 @@ static itg_status form_groups(builder *b, itg_error *err)
     if (!ARRAY(space->arena, space->groups, groups) ||
         !ARRAY(space->arena, lists, space->edge_count) ||
         !ARRAY(b->scratch, counted, b->g->value_count) || !ARRAY(b->scratch, b->is_stated, groups))
-        return no_memory(err);
+        return itg_no_memory(err);
     space->group_count = groups;
     for (int32_t e = 0; e < space->edge_count; e++) {
         if (!b->has_choice[e]) continue;
@@ -290,7 +285,7 @@ static itg_status separate_classes(builder *b, itg_error *err)
 {
     const itg_graph *g = b->g;
     uint32_t *read, kept = 0;
-    if (!ARRAY(b->scratch, read, g->value_count)) return no_memory(err);
+    if (!ARRAY(b->scratch, read, g->value_count)) return itg_no_memory(err);
     for (int32_t e = 0; e < b->space->edge_count; e++)
         if (b->space->edge_group[e] >= 0)
             read[b->space->edges[e].value] |= b->space->groups[b->space->edge_group[e]].dtype_mask;
@@ -329,7 +324,7 @@ static itg_status build(builder *b, itg_error *err)
     if (!ARRAY(b->scratch, b->topology, g->node_count) ||
         !ARRAY(b->scratch, b->fused, g->node_count) || !ARRAY(b->scratch, b->parent, count) ||
         !ARRAY(b->scratch, b->edge_mask, count) || !ARRAY(b->scratch, b->has_choice, count))
-        return no_memory(err);
+        return itg_no_memory(err);
     status = itg_hardware_topology(b->hw, g, b->scratch, b->topology, NULL, err);
     if (status != ITG_OK) return status;
     itg_hardware_fusion(b->hw, g, b->topology, b->fused);
@@ -371,7 +366,7 @@ itg_status itg_choice_space_create(const itg_hardware *hw, const itg_graph *g,
         b.space->arena = arena;
         status = build(&b, err);
     } else {
-        status = no_memory(err);
+        status = itg_no_memory(err);
     }
     itg_arena_destroy(b.scratch);
     if (status == ITG_OK)

@@ -8,11 +8,8 @@
  * always in DELETE mode, with a rollback journal, which the bug does not affect. A writer must
  * therefore wait for readers to finish, at most every 200 ms. */
 #include "logs/store.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { HEADER_BYTES = 100, PAGE_AT = 16, PAGES_AT = 28, VERSION_AT = 60, APPLICATION_AT = 68 };
@@ -42,28 +39,21 @@ static itg_status check_identity(const char *path, const unsigned char *header, 
     return ITG_OK;
 }
 
-static itg_status fail_errno(itg_error *err, const char *path, int number)
-{
-    char why[ITG_ERRNO_TEXT];
-    return itg_fail(err, ITG_IO, "%s: cannot open: %s", path, itg_errno_text(number, why));
-}
-
-/* empty: the file is absent or has no bytes. O_NONBLOCK: opening a fifo does not wait. */
+/* empty: the file is absent or has no bytes. */
 static itg_status check_file(const char *path, bool *empty, itg_error *err)
 {
     unsigned char header[HEADER_BYTES] = {0};
-    struct stat about;
+    int file = -1;
+    int64_t size = 0;
     *empty = true;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0) return errno == ENOENT ? ITG_OK : fail_errno(err, path, errno);
-    itg_status status = ITG_OK;
-    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
-        status = itg_fail(err, ITG_IO, "%s: is no regular file", path);
-    } else if (about.st_size > 0) {
-        *empty = false;
-        ssize_t got = pread(file, header, sizeof header, 0);
-        status = got < 0 ? fail_errno(err, path, errno) : check_identity(path, header, err);
-    }
+    if (itg_file_is_absent(path)) return ITG_OK;
+    itg_status status = itg_file_open(path, &file, &size, err);
+    if (status != ITG_OK) return status;
+    *empty = size == 0;
+    if (!*empty && pread(file, header, sizeof header, 0) < 0)
+        status = itg_fail(err, ITG_IO, "%s: cannot read it", path);
+    else if (!*empty)
+        status = check_identity(path, header, err);
     close(file);
     return status;
 }
@@ -95,16 +85,16 @@ static const char advice[] =
 static const char *shortfall(const char *path, char *buffer, size_t size)
 {
     unsigned char header[HEADER_BYTES] = {0};
-    struct stat about;
+    int file = -1;
+    int64_t bytes = 0;
     buffer[0] = '\0';
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0) return buffer;
-    if (fstat(file, &about) == 0 && pread(file, header, sizeof header, 0) == HEADER_BYTES) {
+    if (itg_file_open(path, &file, &bytes, NULL) != ITG_OK) return buffer;
+    if (pread(file, header, sizeof header, 0) == HEADER_BYTES) {
         uint64_t page = (uint64_t)header[PAGE_AT] << 8 | header[PAGE_AT + 1];
         uint64_t whole = (page == 1 ? 65536 : page) * big_endian(header + PAGES_AT);
-        if (about.st_size >= 0 && (uint64_t)about.st_size < whole)
+        if ((uint64_t)bytes < whole)
             snprintf(buffer, size, " (it ends after %llu of its %llu bytes)",
-                     (unsigned long long)about.st_size, (unsigned long long)whole);
+                     (unsigned long long)bytes, (unsigned long long)whole);
     }
     close(file);
     return buffer;

@@ -75,7 +75,7 @@ itg_status itg_check_shapes(const itg_program *p, const itg_step *s, int32_t inp
     itg_status status = check_arity(s, inputs, outputs, err);
     if (status != ITG_OK) return status;
     itg_tensor *t = malloc(((size_t)inputs + (size_t)outputs + 1) * sizeof *t);
-    if (t == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory");
+    if (t == NULL) return itg_no_memory(err);
     for (int32_t i = 0; i < inputs; i++)
         t[i] = tensor_of(p, s, s->inputs[i], i == 2 || (i > 0 && s->kind == ITG_STEP_LAYER_NORM));
     for (int32_t i = 0; i < outputs; i++)

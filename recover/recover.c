@@ -3,6 +3,7 @@
 #include "recover/fit.h"
 #include "recover/table.h"
 #include "recover/targets.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,9 @@
 #define WEIGHT_BYTES ((size_t)192 << 20)
 /* The hardware may raise a scale; this changes codes and bias, which may raise it again. */
 #define MOST_ROUNDS 4
+#define MOST_MACS 5e9    /* of all samples */
+#define MOST_INPUTS 64e6 /* elements of all samples */
+enum { LEAST_SAMPLES = 1024, MOST_SAMPLES = 4096 };
 
 typedef struct recovery {
     const itg_graph *g;
@@ -327,13 +331,31 @@ static itg_status recover_layers(recovery *r, itg_error *err)
     return status;
 }
 
+/* More samples bring the outputs nearer, but cost time and memory. A small network takes more of
+ * them in the time that others need for the least. */
+int64_t itg_recover_samples(const itg_graph *g)
+{
+    double macs = 1, inputs = 1;
+    for (itg_id n = 0; n < g->node_count; n++)
+        if (itg_op_is(g->nodes[n].op, ITG_IS_MAC)) macs += (double)itg_hardware_macs(g, n);
+    for (int32_t i = 0; i < g->input_count; i++) {
+        int64_t elements = 0;
+        if (itg_shape_elements(&g->values[g->inputs[i]].shape, &elements))
+            inputs += (double)elements;
+    }
+    const double samples = fmin(MOST_MACS / macs, MOST_INPUTS / inputs);
+    return samples < LEAST_SAMPLES  ? LEAST_SAMPLES
+           : samples > MOST_SAMPLES ? MOST_SAMPLES
+                                    : (int64_t)samples;
+}
+
 static itg_status run(recovery *r, itg_error *err)
 {
     if (r->asked->mode == ITG_RECOVER_NONE) return ITG_OK;
     r->own = *r->asked;
     r->own.stop = (itg_stop){is_over, r};
     r->o = &r->own;
-    int64_t most = r->o->most_samples > 0 ? r->o->most_samples : ITG_RECOVER_SAMPLES;
+    int64_t most = r->o->most_samples > 0 ? r->o->most_samples : itg_recover_samples(r->g);
     r->samples = r->o->data->shape.dims[0] < most ? r->o->data->shape.dims[0] : most;
     const itg_input_list inputs = itg_graph_inputs(r->g);
     itg_status status = itg_feed_init(&inputs, r->o->data, r->preprocess, &r->feed, err);

@@ -1,7 +1,6 @@
 /* The evaluator of a search. submit sends a trial; wait reads answers until a trial is finished.
  * Between these calls nothing happens: workers go on by themselves. */
 #include "remote/coordinator.h"
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,15 +152,6 @@ static void drop(void *context)
 
 /* ---- opening ---- */
 
-/* Draws 16 random bytes, as a unique name. */
-static itg_status draw(unsigned char out[16], itg_error *err)
-{
-    int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    ssize_t n = file >= 0 ? read(file, out, 16) : -1;
-    if (file >= 0) close(file);
-    return n == 16 ? ITG_OK : itg_fail(err, ITG_IO, "/dev/urandom: cannot read it");
-}
-
 itg_status itg_coordinator_open(const itg_coordinator_options *options, itg_coordinator **out,
                                 itg_error *err)
 {
@@ -173,7 +163,7 @@ itg_status itg_coordinator_open(const itg_coordinator_options *options, itg_coor
     c->round = -1;
     c->evaluator =
         (itg_search_evaluator){ITG_SEARCH_EVALUATOR_VERSION, c, submit, wait_for_work, drop};
-    itg_status status = draw(random, err);
+    itg_status status = itg_file_random(random, sizeof random, err);
     if (status == ITG_OK) {
         char *hex = itg_hex_text(random, sizeof random);
         snprintf(c->session, sizeof c->session, "%s", hex ? hex : "");

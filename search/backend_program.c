@@ -80,3 +80,18 @@ itg_backend itg_backend_program(const itg_fast_program *fast)
                          .output = output,
                          .quantizer = quantizer};
 }
+
+itg_status itg_evaluate_program(const itg_program *program, int64_t block,
+                                const itg_evaluate_options *options, itg_evaluation *out,
+                                itg_error *err)
+{
+    const itg_batch_options batch = {.block = block};
+    itg_batch_plan *plan = NULL;
+    itg_status status = itg_batch_plan_create(program, &batch, &plan, err);
+    if (status != ITG_OK) return status;
+    const itg_fast_program fast = {.program = program, .plan = plan};
+    const itg_backend backend = itg_backend_program(&fast);
+    status = itg_evaluate(&backend, options, out, err);
+    itg_batch_plan_destroy(plan);
+    return status;
+}

@@ -24,6 +24,11 @@ typedef struct itg_fast_program {
     uint64_t source;        /* number of the samples, for activations */
 } itg_fast_program;
 itg_backend itg_backend_program(const itg_fast_program *fast);
+/* Plans the program, and evaluates it (itg_evaluate). block: samples computed at once; 0: by their
+ * sizes. */
+itg_status itg_evaluate_program(const itg_program *program, int64_t block,
+                                const itg_evaluate_options *options, itg_evaluation *out,
+                                itg_error *err);
 itg_input_list itg_program_inputs(const itg_program *program);
 /* Everything that is needed to score a point. Workers share it and change nothing but the threshold
  * cache. */

@@ -107,7 +107,7 @@ static itg_status match_spec(annotate *x, itg_id n, const itg_hw_spec **out, int
     const itg_node *node = &x->g->nodes[n];
     int32_t *bits = itg_arena_array(x->a->arena, (size_t)node->input_count + 1, sizeof *bits);
     int32_t count = 0, weight_bits = 0;
-    if (!bits) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    if (!bits) return itg_no_memory(x->err);
     for (int32_t e = x->a->edge_of_node[n]; e < x->a->edge_of_node[n + 1]; e++) {
         if (x->role[e] == ROLE_WEIGHT)
             weight_bits = x->s->edges[e].bits;
@@ -174,7 +174,7 @@ static itg_status tie_edges(annotate *x)
     itg_arena *arena = x->a->arena;
     itg_tie *of = itg_arena_array(arena, (size_t)x->g->node_count + 1, sizeof *of);
     bool *part = itg_arena_array(arena, (size_t)x->a->edge_count + 1, sizeof *part);
-    if (!of || !part) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    if (!of || !part) return itg_no_memory(x->err);
     for (itg_id n = 0; n < x->g->node_count; n++)
         if (x->spec[n])
             of[n] = x->spec[n]->form == ITG_FORM_KEEP    ? ITG_TIE_ALL
@@ -242,7 +242,7 @@ static itg_status group_quantizer(annotate *x, group_info *group, int32_t root)
 {
     int32_t dtype = itg_hardware_dtype_for(x->hw, group->mask, group->bits, group->lo < 0);
     float *scale = itg_arena_alloc(x->a->arena, sizeof *scale);
-    if (!scale) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    if (!scale) return itg_no_memory(x->err);
     if (dtype < 0)
         return itg_fail(x->err, ITG_INFEASIBLE,
                         "%s: %s has no dtype of %d bits that all agree on for '%s' (edge %d)",
@@ -274,7 +274,7 @@ static itg_status quantize_activations(annotate *x)
 {
     group_info *groups = itg_arena_array(x->a->arena, (size_t)x->a->edge_count, sizeof *groups);
     itg_status status = ITG_OK;
-    if (!groups) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    if (!groups) return itg_no_memory(x->err);
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++)
         if (x->role[e] == ROLE_ACTIVATION)
             status = join_group(x, &groups[itg_tie_root(x->tie, e)], itg_tie_root(x->tie, e), e);
@@ -321,7 +321,7 @@ itg_status annotate_add_encoding(annotate *x, itg_id value, const itg_encoding *
     }
     itg_encoding *grown =
         itg_arena_array(x->a->arena, (size_t)note->encoding_count + 1, sizeof *grown);
-    if (!grown) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    if (!grown) return itg_no_memory(x->err);
     if (note->encoding_count)
         memcpy(grown, note->encodings, sizeof *grown * (size_t)note->encoding_count);
     grown[note->encoding_count] = *encoding;
@@ -382,7 +382,7 @@ static itg_status check_topology(annotate *x)
     const char **reasons =
         itg_arena_array(x->a->arena, (size_t)x->g->node_count + 1, sizeof *reasons);
     bool *allowed = itg_arena_array(x->a->arena, (size_t)x->g->node_count + 1, sizeof *allowed);
-    if (!reasons || !allowed) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    if (!reasons || !allowed) return itg_no_memory(x->err);
     itg_status status = itg_hardware_topology(x->hw, x->g, x->a->arena, allowed, reasons, x->err);
     for (itg_id n = 0; n < x->g->node_count && status == ITG_OK; n++) {
         x->a->nodes[n].reason = reasons[n];

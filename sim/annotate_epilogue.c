@@ -43,7 +43,7 @@ static itg_status set_encoding(annotate *x, itg_id node, itg_encoding *encoding,
 {
     if (encoding->is_float) {
         float *dequant = itg_arena_array(x->a->arena, (size_t)count, sizeof *dequant);
-        if (!dequant) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+        if (!dequant) return itg_no_memory(x->err);
         for (int32_t i = 0; i < count; i++)
             dequant[i] = from[i].float_scale;
         encoding->dequant = dequant;
@@ -51,7 +51,7 @@ static itg_status set_encoding(annotate *x, itg_id node, itg_encoding *encoding,
         return ITG_OK;
     }
     itg_requant *requant = itg_arena_array(x->a->arena, (size_t)count, sizeof *requant);
-    if (!requant) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    if (!requant) return itg_no_memory(x->err);
     for (int32_t i = 0; i < count; i++) {
         itg_status status = derive(x, node, &from[i], encoding, &requant[i]);
         if (status != ITG_OK) return status;
@@ -193,7 +193,7 @@ static itg_status annotate_pool(annotate *x, itg_id node)
     pool_counts(x->g, &x->g->nodes[node], &largest, &differ);
     int32_t count = differ ? (int32_t)largest : 1;
     annotate_native *from = itg_arena_array(x->a->arena, (size_t)count, sizeof *from);
-    if (!from) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    if (!from) return itg_no_memory(x->err);
     for (int32_t i = 0; i < count; i++) {
         int64_t elements = differ ? i + 1 : largest;
         double scale = (double)q->scale[0] / (double)elements;

@@ -76,7 +76,7 @@ static itg_status weight_quantizer(mac *m, int32_t edge)
                              "strategy: one weight threshold per output channel was expected (or "
                              "one in all, per-tensor)");
     m->scale = itg_arena_array(x->a->arena, (size_t)count, sizeof *m->scale);
-    if (!m->scale) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    if (!m->scale) return itg_no_memory(x->err);
     float one = 1.0f, largest = 0.0f;
     itg_status status = annotate_range_quantizer(&x->hw->dtypes[dtype], choice->bits, -1, 1, false,
                                                  &one, &m->wq, x->err);
@@ -168,7 +168,7 @@ static itg_status begin_sums(mac *m)
     itg_arena *arena = m->x->a->arena;
     m->sums = itg_arena_array(arena, (size_t)m->channels, sizeof *m->sums);
     m->trial = itg_arena_array(arena, (size_t)m->depth, sizeof *m->trial);
-    return m->sums && m->trial ? take_codes(m) : itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
+    return m->sums && m->trial ? take_codes(m) : itg_no_memory(m->x->err);
 }
 
 /* Takes the node's final codes; the scales do not change any more. */
@@ -309,7 +309,7 @@ static itg_status set_bias(mac *m, itg_node_note *note)
 {
     if (!m->bias) return ITG_OK;
     int64_t *codes = itg_arena_array(m->x->a->arena, (size_t)m->channels, sizeof *codes);
-    if (!codes) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
+    if (!codes) return itg_no_memory(m->x->err);
     for (int64_t c = 0; c < m->channels; c++)
         codes[c] = bias_code(m, c);
     note->bias = codes;
@@ -332,7 +332,7 @@ static itg_status split_sums(mac *m, const itg_node_note *note)
 {
     if (!m->spec->split.allowed || !sums_leave(m)) return ITG_OK;
     int64_t *bound = itg_arena_array(m->x->a->arena, (size_t)m->channels, sizeof *bound);
-    if (!bound) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
+    if (!bound) return itg_no_memory(m->x->err);
     annotate_sum sum = {m->channels,
                         m->depth,
                         m->codes->codes,
@@ -350,7 +350,7 @@ static itg_status set_encoding(mac *m, itg_encoding *encoding, itg_id activation
     int32_t count = m->joined_bound ? (int32_t)m->channels : m->wq.scale_count;
     if (encoding->is_float) {
         float *dequant = itg_arena_array(m->x->a->arena, (size_t)count, sizeof *dequant);
-        if (!dequant) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
+        if (!dequant) return itg_no_memory(m->x->err);
         for (int32_t c = 0; c < count; c++)
             dequant[c] = joined_unit(m, c);
         encoding->dequant = dequant;
@@ -359,7 +359,7 @@ static itg_status set_encoding(mac *m, itg_encoding *encoding, itg_id activation
     }
     if (needs_bound(m)) count = (int32_t)m->channels; /* each channel has its own pre-shift */
     itg_requant *requant = itg_arena_array(m->x->a->arena, (size_t)count, sizeof *requant);
-    if (!requant) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
+    if (!requant) return itg_no_memory(m->x->err);
     for (int32_t c = 0; c < count; c++) {
         itg_status status =
             derive(m, c, encoding, needs_bound(m) ? accumulator_bound(m, c) : 0, &requant[c]);

@@ -103,7 +103,7 @@ static itg_status set_gain(annotate *x, itg_id node, int64_t n, float *scale)
     const int64_t top = INT16_MAX;
     int16_t *gain = itg_arena_array(x->a->arena, (size_t)n, sizeof *gain);
     double t = 0;
-    if (!gain) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    if (!gain) return itg_no_memory(x->err);
     for (int64_t i = 0; i < n; i++) {
         const double g = parameter(x->g, node, 1, i);
         t = g > t ? g : -g > t ? -g : t;
@@ -143,7 +143,7 @@ static itg_status set_fraction(annotate *x, itg_id node, float scale, annotate_n
 {
     itg_node_note *note = &x->a->nodes[node];
     int64_t *bias = itg_arena_array(x->a->arena, (size_t)note->gain_count, sizeof *bias);
-    if (!bias) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    if (!bias) return itg_no_memory(x->err);
     note->bias = bias;
     note->bias_count = note->gain_count;
     for (note->fraction = NORM_FRACTION; note->fraction >= LEAST_NORM_FRACTION; note->fraction--) {

@@ -112,7 +112,7 @@ static itg_status take_apart(annotate *x, itg_id node, const annotate_sum *s, in
     itg_arena *arena = x->a->arena;
     int64_t *shift = itg_arena_array(arena, (size_t)s->channels, sizeof *shift);
     int64_t *end = itg_arena_copy(arena, ends, (size_t)count * sizeof *end);
-    if (!shift || !end) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    if (!shift || !end) return itg_no_memory(x->err);
     *split = (itg_sum_split){(int32_t)count,       end,
                              (int32_t)s->channels, shift,
                              spec->split.rounding, spec->split.join_bits};
@@ -132,8 +132,8 @@ itg_status annotate_split(annotate *x, itg_id node, const annotate_sum *s, int64
     size_t most = (size_t)(s->channels > s->terms + 1 ? s->channels : s->terms + 1);
     interval *scratch = calloc(most, sizeof *scratch);
     int64_t *ends = calloc((size_t)s->terms + 1, sizeof *ends);
-    itg_status status = scratch && ends ? take_apart(x, node, s, scratch, ends, bound)
-                                        : itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    itg_status status =
+        scratch && ends ? take_apart(x, node, s, scratch, ends, bound) : itg_no_memory(x->err);
     free(scratch);
     free(ends);
     return status;

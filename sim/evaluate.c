@@ -2,52 +2,12 @@
  * Then the slots are hashed and counted in order. So digest, counts and sinks see the samples in
  * order for any number of threads. An evaluation that is decided early ends at the same sample;
  * results of later samples in its block are dropped. */
-#include "sim/evaluate.h"
-#include "sim/errors.h"
-#include "sim/feed.h"
+#include "sim/evaluation.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BLOCK_PER_WORKER 16 /* if the backend takes one sample at a time */
-
-/* A worker's float network. */
-typedef struct float_worker {
-    void *instance;
-    itg_tensor *outputs;
-    const itg_quantizer **quantizers;
-    float *wanted;
-} float_worker;
-
-typedef struct evaluation_state {
-    const itg_backend *backend;
-    const itg_evaluate_options *options;
-    itg_feed feed;
-    int workers;
-    int64_t share;                    /* samples per worker in a block */
-    int64_t count;                    /* samples of the current block */
-    void **instances;                 /* [workers], made on first use */
-    size_t sample_bytes;              /* of all outputs, each output 8-byte aligned */
-    size_t *output_offset;            /* [outputs] */
-    itg_tensor *outputs;              /* [outputs]: dtype and shape; data is set for each sample */
-    const itg_quantizer **quantizers; /* [outputs]; NULL: not quantized */
-    unsigned char *block;
-    double *distance;     /* [samples][outputs]: from the reference; NULL: not requested */
-    double *sums;         /* [outputs]: of the distances of the samples counted so far */
-    itg_tensor *at_hand;  /* [workers][outputs]: of the sample that a worker compares */
-    float_worker *floats; /* [workers], if the reference is recomputed; else NULL */
-    unsigned char *kept;  /* [samples]: outputs, if samples run in another order */
-    int64_t *classes;     /* [samples]: the labels, if they are classes; else NULL */
-    bool has_targets;     /* the labels are targets */
-    int64_t *binary;      /* [samples]: the labels, if they are 0 or 1 for one logit; else NULL */
-    double *likeness;     /* [samples][ITG_LIKENESS]; NULL: not requested */
-    itg_measures measures;
-    float *input;                    /* one sample, if measures need it */
-    double errors[ITG_METRIC_COUNT]; /* sums of errors so far */
-    itg_kept_outputs reals;          /* for the user's metrics */
-    int64_t first;                   /* first sample of the block */
-    itg_sha256 hash;
-} evaluation_state;
 
 void itg_evaluation_deinit(itg_evaluation *evaluation)
 {
@@ -55,116 +15,18 @@ void itg_evaluation_deinit(itg_evaluation *evaluation)
     evaluation->classes = NULL;
 }
 
-/* Returns the sample that runs at a place. */
-static int64_t sample_at(const evaluation_state *s, int64_t place)
+int64_t evaluation_sample(const evaluation_state *s, int64_t place)
 {
     return s->options->order ? s->options->order[place] : place;
 }
 
-/* ---- the distance from the float network ---- */
-
-static itg_status prepare_reference(evaluation_state *s, int64_t samples, itg_error *err)
+itg_status evaluation_fill(void *context, int32_t index, int64_t sample, void *x, itg_error *err)
 {
-    const itg_reference *r = s->options->reference;
-    int32_t count = s->backend->output_count;
-    int64_t elements = itg_real_elements(s->outputs, s->quantizers, count);
-    itg_status status = ITG_OK;
-    if (s->options->keep && elements > 0)
-        status = itg_reference_init(s->backend, samples, elements, s->options->keep, err);
-    if (status != ITG_OK || !r || r->samples != samples || r->elements != elements ||
-        r->output_count != count || elements == 0)
-        return status;
-    size_t sums = 0;
-    if (itg_mul_size((size_t)samples + 1, (size_t)count, &sums))
-        s->distance = calloc(sums, sizeof *s->distance);
-    s->sums = calloc((size_t)count, sizeof *s->sums);
-    if (!r->values) s->floats = calloc((size_t)s->workers, sizeof *s->floats);
-    const bool *asked = s->options->measures;
-    bool likened = asked && (asked[ITG_METRIC_COSINE] || asked[ITG_METRIC_KL]);
-    if (likened && itg_mul_size((size_t)samples + 1, ITG_LIKENESS, &sums))
-        s->likeness = calloc(sums, sizeof *s->likeness);
-    return s->distance && s->sums && (r->values || s->floats) && (s->likeness || !likened)
-               ? ITG_OK
-               : itg_fail(err, ITG_NO_MEMORY, "no memory to compare outputs");
-}
-
-typedef struct filling {
-    const evaluation_state *s;
-    bool has_failed; /* the error names the sample */
-} filling;
-
-static itg_status fill_sample(void *context, int32_t index, int64_t sample, void *x, itg_error *err)
-{
-    filling *f = context;
-    itg_status status = itg_feed_fill(&f->s->feed, index, sample_at(f->s, sample), x, err);
+    evaluation_filling *f = context;
+    itg_status status = itg_feed_fill(&f->s->feed, index, evaluation_sample(f->s, sample), x, err);
     f->has_failed = status != ITG_OK;
     return status;
 }
-
-static itg_status open_floats(const evaluation_state *s, float_worker *f, itg_error *err)
-{
-    const itg_reference *r = s->options->reference;
-    size_t count = (size_t)r->output_count + 1;
-    if (f->instance) return ITG_OK;
-    f->wanted = malloc(sizeof *f->wanted * (size_t)r->elements);
-    f->outputs = calloc(count, sizeof *f->outputs);
-    f->quantizers = calloc(count, sizeof *f->quantizers);
-    if (!f->wanted || !f->outputs || !f->quantizers)
-        return itg_fail(err, ITG_NO_MEMORY, "no memory for the float network's outputs");
-    for (int32_t i = 0; i < r->output_count; i++)
-        f->quantizers[i] = r->backend.quantizer(r->backend.context, i);
-    return r->backend.create(r->backend.context, &f->instance, err);
-}
-
-/* Returns the float network's outputs of the sample at a place, stored or recomputed. */
-static itg_status wanted_at(evaluation_state *s, int worker, int64_t place, const float **out,
-                            itg_error *err)
-{
-    const itg_reference *r = s->options->reference;
-    *out = r->values ? r->values + sample_at(s, place) * r->elements : NULL;
-    if (r->values) return ITG_OK;
-    float_worker *f = &s->floats[worker];
-    filling filled = {s, false};
-    const itg_sample_source source = {fill_sample, &filled};
-    itg_status status = open_floats(s, f, err);
-    if (status == ITG_OK) status = r->backend.run(f->instance, &source, place, 1, err);
-    if (status != ITG_OK) return status;
-    for (int32_t i = 0; i < r->output_count; i++)
-        f->outputs[i] = r->backend.output(f->instance, i, 0);
-    itg_copy_reals(f->outputs, f->quantizers, r->output_count, f->wanted);
-    *out = f->wanted;
-    return ITG_OK;
-}
-
-/* outputs: those of the sample at the place. */
-static itg_status compare_sample(evaluation_state *s, int worker, int64_t place,
-                                 const itg_tensor *outputs, itg_error *err)
-{
-    const itg_reference *r = s->options->reference;
-    const float *wanted = NULL;
-    itg_status status = wanted_at(s, worker, place, &wanted, err);
-    if (status != ITG_OK) return status;
-    itg_distances(r, wanted, outputs, s->quantizers,
-                  s->distance + sample_at(s, place) * r->output_count);
-    if (s->likeness)
-        itg_likeness(&s->measures.of, wanted, outputs, s->quantizers, r->output_count,
-                     s->likeness + sample_at(s, place) * ITG_LIKENESS);
-    return ITG_OK;
-}
-
-static void close_floats(evaluation_state *s)
-{
-    for (int w = 0; s->floats && w < s->workers; w++) {
-        float_worker *f = &s->floats[w];
-        if (f->instance) s->options->reference->backend.destroy(f->instance);
-        free(f->wanted);
-        free(f->outputs);
-        free((void *)f->quantizers);
-    }
-    free(s->floats);
-}
-
-/* ---- the loop ---- */
 
 /* Runs samples [at, at + count) of the block. Where several fail together, each is run alone, so
  * that the error names one. */
@@ -172,8 +34,8 @@ static itg_status run_samples(evaluation_state *s, void *instance, int64_t at, i
                               itg_error *err)
 {
     const itg_dataset *data = s->options->data;
-    filling f = {s, false};
-    const itg_sample_source source = {fill_sample, &f};
+    evaluation_filling f = {s, false};
+    const itg_sample_source source = {evaluation_fill, &f};
     itg_error why = {0};
     itg_status status = s->backend->run(instance, &source, s->first + at, count, &why);
     if (status == ITG_OK) return ITG_OK;
@@ -182,7 +44,7 @@ static itg_status run_samples(evaluation_state *s, void *instance, int64_t at, i
         itg_status alone = run_samples(s, instance, at + k, 1, err);
         if (alone != ITG_OK) return alone;
     }
-    const int64_t number = itg_dataset_number(data, sample_at(s, s->first + at));
+    const int64_t number = itg_dataset_number(data, evaluation_sample(s, s->first + at));
     return count == 1 ? itg_fail(err, status, "%s: sample %lld: %s", data->path, (long long)number,
                                  why.message)
                       : itg_fail(err, status, "%s: %lld samples from %lld on: %s", data->path,
@@ -207,7 +69,7 @@ static itg_status run_grain(void *context, int worker, int64_t item, itg_error *
             memcpy(s->block + (size_t)(at + k) * s->sample_bytes + s->output_offset[i],
                    outputs[i].data, itg_tensor_bytes(&outputs[i]));
         }
-        if (s->distance) status = compare_sample(s, worker, s->first + at + k, outputs, err);
+        if (s->distance) status = evaluation_compare(s, worker, s->first + at + k, outputs, err);
     }
     return status;
 }
@@ -234,101 +96,6 @@ static itg_status layout_outputs(evaluation_state *s, itg_error *err)
     if (itg_mul_size(total, (size_t)s->options->data->shape.dims[0], &bytes))
         s->kept = malloc(bytes + 1);
     return s->kept ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for all outputs");
-}
-
-/* Refuses labels that no output can equal: of another data set, or counted from 1. */
-static itg_status check_classes(const evaluation_state *s, int64_t samples, int64_t classes,
-                                itg_error *err)
-{
-    if (s->outputs[0].dtype == ITG_S64 && classes == 1)
-        return ITG_OK; /* the output is the class itself */
-    for (int64_t i = 0; i < samples; i++)
-        if (s->classes[i] < 0 || s->classes[i] >= classes)
-            return itg_fail(err, ITG_MISMATCH,
-                            "a label is %lld, but the model has %lld classes, 0 to %lld",
-                            (long long)s->classes[i], (long long)classes, (long long)classes - 1);
-    return ITG_OK;
-}
-
-/* Reads labels for a single logit. */
-static itg_status read_binary(evaluation_state *s, int64_t samples, itg_error *err)
-{
-    const itg_dataset *labels = s->options->labels;
-    const itg_tensor t = {labels->dtype, labels->shape, labels->data};
-    s->binary = calloc((size_t)samples + 1, sizeof *s->binary);
-    if (!s->binary) return itg_fail(err, ITG_NO_MEMORY, "no memory for labels");
-    for (int64_t i = 0; i < samples; i++)
-        s->binary[i] = itg_real_at(&t, NULL, i) > 0;
-    return ITG_OK;
-}
-
-static itg_status open_measures(evaluation_state *s, int64_t samples, itg_error *err)
-{
-    const itg_evaluate_options *o = s->options;
-    const char *name = NULL;
-    itg_tensor input = {0};
-    int64_t elements = 0;
-    if (!o->measures || s->backend->output_count == 0) return ITG_OK;
-    const itg_input_list *inputs = &s->backend->inputs;
-    if (inputs->count == 1) input = inputs->input(inputs->context, 0, &name);
-    const itg_measured of = {o->measures,
-                             &s->outputs[0],
-                             s->quantizers[0],
-                             o->labels,
-                             inputs->count == 1 ? &input : NULL,
-                             samples,
-                             o->probabilities};
-    itg_status status = itg_measures_init(&s->measures, &of, err);
-    s->measures.of.input = NULL;
-    if (status == ITG_OK && s->measures.classes == 1 && s->measures.positions == 1 &&
-        o->measures[ITG_METRIC_BINARY_ACCURACY])
-        status = read_binary(s, samples, err);
-    if (status != ITG_OK || !s->measures.rebuilds) return status;
-    (void)itg_shape_elements(&input.shape, &elements);
-    s->input = calloc((size_t)elements + 1, sizeof *s->input);
-    return s->input ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a sample");
-}
-
-/* Whether the labels are for requested metrics only: maps, texts, anomalies. */
-static bool are_for_measures(const evaluation_state *s, int64_t samples)
-{
-    const itg_measured of = {.output = &s->outputs[0],
-                             .quantizer = s->quantizers[0],
-                             .labels = s->options->labels,
-                             .samples = samples};
-    return s->measures.rebuilds || itg_labels_are_maps(&of);
-}
-
-/* Determines what the labels are: classes, targets, or data for the user's metrics. */
-static itg_status read_labels(evaluation_state *s, int64_t samples, itg_error *err)
-{
-    const itg_dataset *labels = s->options->labels;
-    int64_t outputs = 0, elements = 0;
-    itg_status status = labels ? itg_labels_check(labels, samples, err) : ITG_OK;
-    if (status != ITG_OK || !labels || s->backend->output_count == 0 ||
-        !itg_shape_elements(&s->outputs[0].shape, &outputs) ||
-        !itg_shape_elements(&labels->shape, &elements))
-        return status;
-    bool has_classes = itg_has_classes(s->outputs[0].dtype, &s->outputs[0].shape);
-    s->has_targets = elements == samples * outputs && !(has_classes && outputs == 1) &&
-                     (!s->quantizers[0] || s->quantizers[0]->scale_count == 1);
-    if (s->has_targets) return ITG_OK;
-    if (are_for_measures(s, samples)) return ITG_OK;
-    if (has_classes) {
-        itg_error why = {0};
-        status = itg_dataset_labels(labels, &s->classes, &samples, &why);
-        if (status == ITG_OK) status = check_classes(s, samples, outputs, &why);
-        if (status == ITG_OK) return ITG_OK;
-        free(s->classes);
-        s->classes = NULL;
-        if (status == ITG_NO_MEMORY || !itg_users_any(s->options->user))
-            return itg_fail(err, status, "%s", why.message);
-    }
-    if (itg_users_any(s->options->user)) return ITG_OK;
-    return itg_fail(err, ITG_MISMATCH,
-                    "labels are given, but the model's first output has no axis of classes that "
-                    "they could number: %lld elements on more than one axis, or one",
-                    (long long)outputs);
 }
 
 /* Allocates the outputs for the user's metrics. */
@@ -414,7 +181,7 @@ static void add_loss(int64_t sample, int64_t class_id, itg_evaluation *out)
 static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out, itg_error *err)
 {
     const itg_evaluate_options *o = s->options;
-    int64_t sample = sample_at(s, s->first + item);
+    int64_t sample = evaluation_sample(s, s->first + item);
     unsigned char *data = s->block + (size_t)item * s->sample_bytes;
     point_outputs(s, data);
     if (s->kept)
@@ -463,49 +230,10 @@ static void keep_bounds(evaluation_state *s, itg_evaluation *out)
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
         if (out->hits[m] >= 0) out->hits[m] += left;
     for (int64_t i = out->stopped_at; i < out->samples; i++)
-        out->classes[sample_at(s, i)] = -1;
+        out->classes[evaluation_sample(s, i)] = -1;
     memset(out->digest, 0, sizeof out->digest);
     if (s->distance && s->options->most_distortion)
         out->distortion = itg_distortion_of(s->options->reference, s->sums);
-}
-
-/* Standard deviation of the sum, if the samples' contributions are independent. */
-static double deviation_of(const evaluation_state *s, const itg_evaluation *out)
-{
-    const itg_reference *r = s->options->reference;
-    double mean = out->distortion / (double)out->samples, squares = 0;
-    for (int64_t i = 0; i < out->samples; i++) {
-        double from = itg_distortion_of(r, s->distance + i * s->backend->output_count) - mean;
-        squares += from * from;
-    }
-    return sqrt(squares);
-}
-
-static void finish_distortion(evaluation_state *s, itg_evaluation *out)
-{
-    itg_reference *keep = s->options->keep;
-    if (keep && keep->elements > 0) itg_reference_finish(keep);
-    if (!s->distance) return;
-    double distortion = itg_distortion_of(s->options->reference, s->sums);
-    if (isfinite(distortion)) {
-        out->distortion = distortion;
-        out->distortion_deviation = deviation_of(s, out);
-    }
-    for (int32_t i = 0; s->options->output_distortion && i < s->backend->output_count; i++)
-        s->options->output_distortion[i] = itg_output_distortion(s->options->reference, s->sums, i);
-}
-
-/* Computes means over the samples, in their order. */
-static void finish_likeness(const evaluation_state *s, itg_evaluation *out)
-{
-    static const itg_metric metrics[ITG_LIKENESS] = {ITG_METRIC_COSINE, ITG_METRIC_KL};
-    for (int k = 0; k < ITG_LIKENESS; k++) {
-        double sum = 0;
-        for (int64_t i = 0; i < out->samples; i++)
-            sum += s->likeness[i * ITG_LIKENESS + k];
-        if (s->options->measures[metrics[k]] && out->samples > 0 && isfinite(sum))
-            out->measures[metrics[k]] = sum / (double)out->samples;
-    }
 }
 
 /* Computes what requires all samples: errors, and the user's metrics. */
@@ -517,7 +245,7 @@ static itg_status finish_labelled(evaluation_state *s, itg_evaluation *out, itg_
         for (int m = 0; m < ITG_METRIC_COUNT; m++)
             if (itg_error_of[m]) out->errors[m] = s->errors[m] / (double)elements;
     itg_measures_finish(&s->measures, out->measures);
-    if (s->likeness) finish_likeness(s, out);
+    if (s->likeness) evaluation_finish_likeness(s, out);
     if (!s->reals.outputs) return ITG_OK;
     return itg_users_score(o->user, &s->reals, o->labels, o->user_lock, out->user_value, err);
 }
@@ -543,7 +271,7 @@ static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error
         keep_bounds(s, out);
         return ITG_OK;
     }
-    finish_distortion(s, out);
+    evaluation_finish_distortion(s, out);
     return finish_labelled(s, out, err);
 }
 
@@ -577,10 +305,10 @@ itg_status itg_evaluate(const itg_backend *backend, const itg_evaluate_options *
         !made.classes)
         status = itg_fail(err, ITG_NO_MEMORY, "no memory to evaluate");
     if (status == ITG_OK) status = layout_outputs(&s, err);
-    if (status == ITG_OK) status = open_measures(&s, made.samples, err);
-    if (status == ITG_OK) status = read_labels(&s, made.samples, err);
+    if (status == ITG_OK) status = evaluation_open_measures(&s, made.samples, err);
+    if (status == ITG_OK) status = evaluation_read_labels(&s, made.samples, err);
     if (status == ITG_OK) status = keep_reals(&s, made.samples, err);
-    if (status == ITG_OK) status = prepare_reference(&s, made.samples, err);
+    if (status == ITG_OK) status = evaluation_open_reference(&s, made.samples, err);
     if (status == ITG_OK) status = run_blocks(&s, &made, err);
     for (int w = 0; s.instances && w < s.workers; w++)
         if (s.instances[w]) backend->destroy(s.instances[w]);
@@ -588,7 +316,7 @@ itg_status itg_evaluate(const itg_backend *backend, const itg_evaluate_options *
     free(s.output_offset);
     free(s.outputs);
     free(s.quantizers);
-    close_floats(&s);
+    evaluation_close_reference(&s);
     itg_feed_deinit(&s.feed);
     free(s.at_hand);
     free(s.distance);

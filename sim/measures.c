@@ -263,20 +263,43 @@ static void add_score(itg_measures *m, double score, int64_t label)
     m->scored++;
 }
 
+/* Returns s such that x - s is the log of a class's probability. */
+static double log_sum(const itg_measured *of, int64_t count, double (*at)(const void *, int64_t),
+                      const void *context)
+{
+    double most = 0, sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (i == 0 || at(context, i) > most) most = at(context, i);
+    for (int64_t i = 0; i < count; i++)
+        sum += of->probabilities ? fmax(at(context, i), LEAST_PROBABILITY)
+                                 : itg_exp(at(context, i) - most);
+    return itg_log(sum) + (of->probabilities ? 0 : most);
+}
+
+static double log_probability(const itg_measured *of, double x, double sum)
+{
+    return (of->probabilities ? itg_log(fmax(x, LEAST_PROBABILITY)) : x) - sum;
+}
+
+/* The outputs of all classes at a position. */
+typedef struct class_outputs {
+    const itg_measures *m;
+    const itg_tensor *output;
+    int64_t position;
+} class_outputs;
+
+static double class_at(const void *context, int64_t c)
+{
+    const class_outputs *o = context;
+    return itg_real_at(o->output, o->m->of.quantizer, element_at(o->m, o->position, c));
+}
+
 /* Returns -log of the label's probability; probabilities are first scaled to a sum of 1. */
 static double loss_at(const itg_measures *m, const itg_tensor *output, int64_t position,
                       int64_t label)
 {
-    double most = -INFINITY, sum = 0;
-    for (int64_t c = 0; c < m->classes; c++)
-        most = fmax(most, itg_real_at(output, m->of.quantizer, element_at(m, position, c)));
-    for (int64_t c = 0; c < m->classes; c++) {
-        double x = itg_real_at(output, m->of.quantizer, element_at(m, position, c));
-        sum += m->of.probabilities ? fmax(x, LEAST_PROBABILITY) : itg_exp(x - most);
-    }
-    double x = itg_real_at(output, m->of.quantizer, element_at(m, position, label));
-    return m->of.probabilities ? itg_log(sum) - itg_log(fmax(x, LEAST_PROBABILITY))
-                               : itg_log(sum) - (x - most);
+    const class_outputs o = {m, output, position};
+    return -log_probability(&m->of, class_at(&o, label), log_sum(&m->of, m->classes, class_at, &o));
 }
 
 static void add_position(itg_measures *m, const itg_tensor *output, int64_t position, int64_t label)
@@ -417,19 +440,6 @@ static double cosine(const float *wanted, const itg_tensor *output, const itg_qu
     return fmax(-1, fmin(1, products / (itg_sqrt(a) * itg_sqrt(b))));
 }
 
-/* Returns s such that x - s is the log of a class's probability. */
-static double log_sum(const itg_measured *of, int64_t count, double (*at)(const void *, int64_t),
-                      const void *context)
-{
-    double most = 0, sum = 0;
-    for (int64_t i = 0; i < count; i++)
-        if (i == 0 || at(context, i) > most) most = at(context, i);
-    for (int64_t i = 0; i < count; i++)
-        sum += of->probabilities ? fmax(at(context, i), LEAST_PROBABILITY)
-                                 : itg_exp(at(context, i) - most);
-    return itg_log(sum) + (of->probabilities ? 0 : most);
-}
-
 static double float_at(const void *context, int64_t i)
 {
     return (double)((const float *)context)[i];
@@ -444,11 +454,6 @@ static double real_at(const void *context, int64_t i)
 {
     const reals *r = context;
     return itg_real_at(r->t, r->q, i);
-}
-
-static double log_probability(const itg_measured *of, double x, double sum)
-{
-    return (of->probabilities ? itg_log(fmax(x, LEAST_PROBABILITY)) : x) - sum;
 }
 
 /* Returns the sum of p log(p / q), with p of the float network. Rounding may make it negative. */

@@ -64,17 +64,12 @@ static void read_bool(itg_json_taker *t, const itg_json_value *object, const cha
     if (v) *out = itg_json_bool_of(t, v);
 }
 
-/* Older files have "nhwc": true if the model, not the samples, is NHWC. */
 static void read_layout(itg_json_taker *t, const itg_json_value *object, itg_sample_layout *out)
 {
     const itg_json_value *v = itg_json_find(object, "layout");
-    bool nhwc = false;
-    read_bool(t, object, "nhwc", &nhwc);
-    if (nhwc) *out = ITG_SAMPLES_NCHW;
     const char *name = v ? itg_json_text_of(t, v) : NULL;
-    if (name && (nhwc || !itg_sample_layout_from_name(name, out)))
-        itg_json_refuse(t, v, ITG_BAD_FILE,
-                        "expected same, nchw or nhwc, and no \"nhwc\" beside it");
+    if (name && !itg_sample_layout_from_name(name, out))
+        itg_json_refuse(t, v, ITG_BAD_FILE, "expected same, nchw or nhwc");
 }
 
 static void read_inputs(itg_json_taker *t, const itg_json_value *object, char *out)
@@ -88,7 +83,7 @@ static void read_inputs(itg_json_taker *t, const itg_json_value *object, char *o
 itg_status itg_preprocess_read(const itg_json *json, const itg_json_value *v, itg_preprocess *out,
                                itg_error *err)
 {
-    static const char *const keys[] = {"bgr", "layout",          "nhwc",   "scale", "mean",
+    static const char *const keys[] = {"bgr", "layout",          "scale",  "mean",
                                        "std", "allow_nonfinite", "inputs", NULL};
     itg_preprocess p = itg_preprocess_default();
     itg_json_taker t = {json, err, ITG_OK};

@@ -249,8 +249,7 @@ static itg_status run_float(itg_sim *s, itg_id n, itg_error *err)
     const itg_node *node = &g->nodes[n];
     itg_tensor tensors[32], *all = tensors;
     int32_t total = node->input_count + node->output_count;
-    if (total > 32 && !(all = calloc((size_t)total, sizeof *all)))
-        return itg_fail(err, ITG_NO_MEMORY, "no memory");
+    if (total > 32 && !(all = calloc((size_t)total, sizeof *all))) return itg_no_memory(err);
     memset(all, 0, sizeof *all * (size_t)total);
     for (int32_t i = 0; i < total; i++) {
         itg_id v = i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
@@ -297,7 +296,7 @@ static itg_status run_movement(itg_sim *s, itg_id n, itg_error *err)
     int32_t total = node->input_count + node->output_count;
     itg_tensor *all = calloc((size_t)total, sizeof *all);
     double fill = q->zero_point;
-    if (!all) return itg_fail(err, ITG_NO_MEMORY, "no memory");
+    if (!all) return itg_no_memory(err);
     for (int32_t i = 0; i < node->input_count; i++) {
         const itg_edge *edge = itg_annotated_edge(s->a, n, i);
         if (!edge) continue;

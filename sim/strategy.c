@@ -249,11 +249,12 @@ static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_
     return dtype < 0 ? NULL : &cache->hw->dtypes[dtype];
 }
 
-/* Returns the largest magnitude that counts of a stated range on a symmetric grid: the lowest code
- * has no counterpart, and does not count. */
-static double stated_magnitude(const itg_stated *s, int64_t i)
+/* Returns the largest magnitude that counts of a stated range on a symmetric grid of as many bits
+ * or more, with the same step. The lowest code has no counterpart, and does not count. */
+static double stated_magnitude(const itg_stated *s, int64_t i, int32_t bits)
 {
     const double step = (s->hi[i] - s->lo[i]) / (itg_ldexp(1.0, s->bits) - 1);
+    if (bits > s->bits) return step * (itg_ldexp(1.0, bits - 1) - 1);
     return -s->lo[i] - step > s->hi[i] * (1 + 1e-9) ? -s->lo[i] - step : s->hi[i];
 }
 
@@ -264,10 +265,7 @@ static bool stated_weight(const itg_value *w, const itg_threshold_target *target
 {
     const itg_stated *s = w->stated;
     if (!s || s->bits > target->bits || (s->count > 1 && s->axis != axis)) return false;
-    const int64_t i = s->count > 1 ? channel : 0;
-    const double step = (s->hi[i] - s->lo[i]) / (itg_ldexp(1.0, s->bits) - 1);
-    *hi = s->bits < target->bits ? step * (itg_ldexp(1.0, target->bits - 1) - 1)
-                                 : stated_magnitude(s, i);
+    *hi = stated_magnitude(s, s->count > 1 ? channel : 0, target->bits);
     *lo = -*hi;
     return true;
 }
@@ -319,7 +317,7 @@ static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_r
         made->lo = value->stated->lo[0] < 0 ? value->stated->lo[0] : 0;
         made->hi = value->stated->hi[0] > 0 ? value->stated->hi[0] : 0;
         if (target->symmetric && made->lo < 0 && made->hi > 0) {
-            made->hi = stated_magnitude(value->stated, 0);
+            made->hi = stated_magnitude(value->stated, 0, target->bits);
             made->lo = -made->hi;
         }
     } else if (value->data) {

@@ -1,27 +1,10 @@
 /* Files of samples, read in order, in parts. The content tells the format (of .csv the name). */
 #include "sim/image.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-
-/* Opens a regular file only. O_NONBLOCK: opening a fifo does not wait for a writer. */
-static itg_status open_regular(const char *path, int *fd, int64_t *size, itg_error *err)
-{
-    struct stat info;
-    int opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (opened < 0) return itg_fail(err, ITG_IO, "%s: cannot open: %s", path, strerror(errno));
-    if (fstat(opened, &info) != 0 || !S_ISREG(info.st_mode)) {
-        close(opened);
-        return itg_fail(err, ITG_IO, "%s: not a regular file", path);
-    }
-    *fd = opened;
-    *size = (int64_t)info.st_size;
-    return ITG_OK;
-}
 
 static int64_t read_plain(void *handle, void *out, size_t bytes)
 {
@@ -128,7 +111,7 @@ static itg_status open_binary(itg_data_stream *s, const char *entry, int64_t lim
 {
     int fd = -1;
     int64_t size = 0;
-    itg_status status = open_regular(s->file, &fd, &size, err);
+    itg_status status = itg_file_open(s->file, &fd, &size, err);
     if (status == ITG_OK) status = open_reader(s, fd, size, entry, err);
     return status == ITG_OK ? read_header(s, limit, err) : status;
 }

@@ -59,7 +59,7 @@ static itg_status copy_bytes(const ProtobufCBinaryData *bytes, itg_arena *arena,
     if (bytes->len > 0 && memchr(bytes->data, 0, bytes->len))
         return itg_fail(err, ITG_BAD_FILE, "a text with a zero byte");
     char *text = itg_arena_alloc(arena, bytes->len + 1);
-    if (!text) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+    if (!text) return itg_no_memory(err);
     if (bytes->len > 0) memcpy(text, bytes->data, bytes->len);
     text[bytes->len] = 0;
     *out = text;
@@ -75,17 +75,13 @@ static const void *copy_list(const void *items, size_t count, size_t size, itg_a
 
 /* ---- graphs ---- */
 
-static itg_status no_memory(itg_error *err)
-{
-    return itg_fail(err, ITG_NO_MEMORY, "out of memory");
-}
-
 static itg_status constant_node(const ItgOnnx__TensorProto *proto, itg_arena *arena,
                                 itg_onnx_node *out, itg_error *err)
 {
     const char **name = itg_arena_array(arena, 1, sizeof *name);
     itg_onnx_attr *value = itg_arena_array(arena, 1, sizeof *value);
-    if (!name || !value || !(*name = itg_onnx_copy_text(arena, proto->name))) return no_memory(err);
+    if (!name || !value || !(*name = itg_onnx_copy_text(arena, proto->name)))
+        return itg_no_memory(err);
     *value = (itg_onnx_attr){.name = "value", .type = ITG_ATTR_TENSOR};
     *out = (itg_onnx_node){.domain = "",
                            .op_type = "Constant",
@@ -107,7 +103,7 @@ static itg_status convert_graph(const ItgOnnx__GraphProto *proto, itg_arena *are
     itg_onnx_branch *branch = itg_arena_array(arena, 1, sizeof *branch);
     itg_onnx_node *nodes = itg_arena_array(arena, constants + proto->n_node, sizeof *nodes);
     const char **outputs = itg_arena_array(arena, proto->n_output, sizeof *outputs);
-    itg_status status = branch && nodes && outputs ? ITG_OK : no_memory(err);
+    itg_status status = branch && nodes && outputs ? ITG_OK : itg_no_memory(err);
     for (size_t i = 0; i < constants && status == ITG_OK; i++)
         status = constant_node(proto->initializer[i], arena, &nodes[i], err);
     for (size_t i = 0; i < proto->n_node && status == ITG_OK; i++)
@@ -115,7 +111,7 @@ static itg_status convert_graph(const ItgOnnx__GraphProto *proto, itg_arena *are
                                        &nodes[constants + i], err);
     for (size_t i = 0; i < proto->n_output && status == ITG_OK; i++)
         if (!(outputs[i] = itg_onnx_copy_text(arena, proto->output[i]->name)))
-            status = no_memory(err);
+            status = itg_no_memory(err);
     if (status != ITG_OK) return status;
     *branch = (itg_onnx_branch){.input_count = (int32_t)proto->n_input,
                                 .output_count = (int32_t)proto->n_output,
@@ -130,7 +126,7 @@ static itg_status copy_texts(const ItgOnnx__AttributeProto *a, itg_arena *arena,
                              itg_error *err)
 {
     const char **texts = itg_arena_array(arena, a->n_strings + 1, sizeof *texts);
-    itg_status status = texts ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "out of memory");
+    itg_status status = texts ? ITG_OK : itg_no_memory(err);
     for (size_t i = 0; i < a->n_strings && status == ITG_OK; i++)
         status = copy_bytes(&a->strings[i], arena, &texts[i], err);
     out->strings = texts;
@@ -145,7 +141,7 @@ static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *are
     if (a->ref_attr_name && *a->ref_attr_name) {
         out->type = ITG_ATTR_REFERENCE;
         out->s = itg_onnx_copy_text(arena, a->ref_attr_name);
-        return out->s ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "out of memory");
+        return out->s ? ITG_OK : itg_no_memory(err);
     }
     switch (type) {
     case TYPE_FLOAT:
@@ -162,11 +158,11 @@ static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *are
     case TYPE_FLOATS:
         out->type = ITG_ATTR_FLOATS;
         out->floats = copy_list(a->floats, a->n_floats, sizeof *a->floats, arena, out);
-        return out->floats ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "out of memory");
+        return out->floats ? ITG_OK : itg_no_memory(err);
     case TYPE_INTS:
         out->type = ITG_ATTR_INTS;
         out->ints = copy_list(a->ints, a->n_ints, sizeof *a->ints, arena, out);
-        return out->ints ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "out of memory");
+        return out->ints ? ITG_OK : itg_no_memory(err);
     case TYPE_STRINGS:
         out->type = ITG_ATTR_STRINGS;
         return copy_texts(a, arena, out, err);
@@ -197,7 +193,7 @@ itg_status itg_onnx_index_attributes(itg_arena *arena, itg_onnx_node *node, itg_
 {
     size_t count = (size_t)node->attr_count;
     const itg_onnx_attr **sorted = itg_arena_array(arena, count + 1, sizeof *sorted);
-    if (!sorted) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+    if (!sorted) return itg_no_memory(err);
     for (size_t i = 0; i < count; i++)
         sorted[i] = &node->attrs[i];
     qsort(sorted, count, sizeof *sorted, by_name);
@@ -222,12 +218,12 @@ itg_status itg_onnx_convert_attributes(ItgOnnx__AttributeProto *const *protos, s
                                        itg_arena *arena, itg_onnx_node *node, itg_error *err)
 {
     itg_onnx_attr *attrs = itg_arena_array(arena, count, sizeof *attrs);
-    if (!attrs) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+    if (!attrs) return itg_no_memory(err);
     node->attrs = attrs;
     for (size_t i = 0; i < count; i++) {
         itg_onnx_attr *attr = &attrs[i];
         attr->name = itg_onnx_copy_text(arena, protos[i]->name);
-        if (!attr->name) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+        if (!attr->name) return itg_no_memory(err);
         itg_status status = convert_value(protos[i], arena, attr, err);
         if (status != ITG_OK)
             return itg_prefix_error(err, status, "attribute '%.100s'", attr->name);

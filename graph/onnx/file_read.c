@@ -21,11 +21,16 @@ typedef struct reading {
     itg_error *err;
 } reading;
 
+itg_status itg_onnx_file_no_memory(const itg_onnx_file *file, itg_error *err)
+{
+    return itg_fail(err, ITG_NO_MEMORY,
+                    "%s: the model needs more memory than its size allows or there is",
+                    file->source);
+}
+
 static itg_status no_memory(const reading *r)
 {
-    return itg_fail(r->err, ITG_NO_MEMORY,
-                    "%s: the model needs more memory than its size allows or there is",
-                    r->file->source);
+    return itg_onnx_file_no_memory(r->file, r->err);
 }
 
 /* Adds the place of a failure to its message: `what` "name" of the file. Long names are cut. */
@@ -354,7 +359,7 @@ static itg_status keep_data_files(const itg_external_data *external, itg_onnx_fi
 {
     const char **paths = itg_arena_texts(file->arena, (const char *const *)external->paths,
                                          (size_t)external->path_count);
-    if (!paths) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", file->source);
+    if (!paths) return itg_onnx_file_no_memory(file, err);
     file->data_files = paths;
     file->data_file_count = external->path_count;
     return ITG_OK;

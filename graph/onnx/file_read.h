@@ -4,6 +4,8 @@
 #include "graph/onnx/onnx_write.h"
 #include "graph/onnx/refusals.h"
 
+/* Fails with ITG_NO_MEMORY: there is not enough, or the file's budget (budget.h) is spent. */
+itg_status itg_onnx_file_no_memory(const itg_onnx_file *file, itg_error *err);
 /* itg_onnx_file_read from memory. source names the bytes in errors. protobuf-c may use memory_limit
  * bytes, and the result twice as many; itg_onnx_file_read passes itg_budget_of(bytes). */
 itg_status itg_onnx_file_parse(const unsigned char *data, size_t bytes, const char *source,

@@ -378,7 +378,7 @@ itg_status itg_onnx_import_file(const itg_onnx_file *file, const char *outputs, 
 {
     itg_error own = {0};
     itg_refusals *refusals = calloc(1, sizeof *refusals);
-    if (!refusals) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", file->source);
+    if (!refusals) return itg_onnx_file_no_memory(file, err);
     itg_status status = import_file(file, outputs, refusals, out, err ? err : &own);
     itg_refusals_destroy(refusals);
     return status;

@@ -2,6 +2,7 @@
 #include "graph/onnx/inline.h"
 #include <string.h>
 #include "graph/names.h"
+#include "graph/onnx/file_read.h"
 #include "graph/onnx/file_nodes.h"
 
 /* The call of a function, or branch of an If, that is being written out. NULL: the graph itself. */
@@ -27,9 +28,7 @@ typedef struct inliner {
 
 static itg_status no_memory(const inliner *in)
 {
-    return itg_fail(in->err, ITG_NO_MEMORY,
-                    "%s: the model needs more memory than its size allows or there is",
-                    in->file->source);
+    return itg_onnx_file_no_memory(in->file, in->err);
 }
 
 /* ---- which function ---- */

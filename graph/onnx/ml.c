@@ -1,5 +1,6 @@
 #include "graph/onnx/ml.h"
 #include <string.h>
+#include "graph/onnx/file_read.h"
 #include "graph/onnx/ml_write.h"
 
 bool itg_ml_is_stated(const itg_onnx_file *file)
@@ -21,7 +22,7 @@ static itg_status leave_labels_out(itg_onnx_file *file, itg_error *err)
 {
     itg_onnx_value *kept = itg_arena_array(file->arena, (size_t)file->output_count, sizeof *kept);
     int32_t count = 0;
-    if (!kept) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", file->source);
+    if (!kept) return itg_onnx_file_no_memory(file, err);
     for (int32_t i = 0; i < file->output_count; i++)
         if (!is_label(&file->outputs[i])) kept[count++] = file->outputs[i];
     if (count == 0) return ITG_OK;
@@ -87,7 +88,7 @@ itg_status itg_ml_write_out(itg_onnx_file *file, itg_refusals *refusals, itg_err
         any |= rule_of(&file->nodes[n], stated) != NULL;
     itg_status status = stated ? leave_labels_out(file, err) : ITG_OK;
     if (status != ITG_OK || !any) return status;
-    if (!index_values(&m)) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", file->source);
+    if (!index_values(&m)) return itg_onnx_file_no_memory(file, err);
     for (int32_t n = 0; n < file->node_count && m.status == ITG_OK; n++) {
         const itg_ml_rule *rule = rule_of(&file->nodes[n], stated);
         m.node = &file->nodes[n];

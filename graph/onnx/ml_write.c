@@ -1,6 +1,7 @@
 #include "graph/onnx/ml_write.h"
 #include <string.h>
 #include "graph/onnx/file_nodes.h"
+#include "graph/onnx/file_read.h"
 #include "graph/onnx/inline.h"
 
 enum { OPSET = 18 };
@@ -22,10 +23,7 @@ void itg_ml_fail(itg_ml *m, itg_status code, const char *format, ...)
 static void *alloc(itg_ml *m, size_t count, size_t size)
 {
     void *out = m->status == ITG_OK ? itg_arena_array(m->file->arena, count, size) : NULL;
-    if (!out && m->status == ITG_OK)
-        m->status = itg_fail(m->err, ITG_NO_MEMORY,
-                             "%s: the model needs more memory than its size allows or there is",
-                             m->file->source);
+    if (!out && m->status == ITG_OK) m->status = itg_onnx_file_no_memory(m->file, m->err);
     return out;
 }
 

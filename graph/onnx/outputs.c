@@ -1,6 +1,7 @@
 #include "graph/onnx/outputs.h"
 #include <string.h>
 #include "graph/names.h"
+#include "graph/onnx/file_read.h"
 
 typedef struct search {
     const itg_onnx_file *file;
@@ -9,11 +10,6 @@ typedef struct search {
     int32_t open_count;
     itg_onnx_outputs *out;
 } search;
-
-static itg_status no_memory(const itg_onnx_file *file, itg_error *err)
-{
-    return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", file->source);
-}
 
 static bool index_values(search *s)
 {
@@ -56,7 +52,7 @@ static itg_status split(const itg_onnx_file *file, const char *wanted, itg_arena
 {
     const char **names = itg_arena_array(arena, strlen(wanted) + 1, sizeof *names);
     char *rest = itg_arena_strdup(arena, wanted);
-    if (!names || !rest) return no_memory(file, err);
+    if (!names || !rest) return itg_onnx_file_no_memory(file, err);
     for (char *name = rest; name; name = rest) {
         rest = strchr(name, ',');
         if (rest) *rest++ = 0;
@@ -89,7 +85,7 @@ static itg_status use_own(const itg_onnx_file *file, itg_arena *arena, itg_onnx_
                           itg_error *err)
 {
     const char **names = itg_arena_array(arena, (size_t)file->output_count, sizeof *names);
-    if (!names) return no_memory(file, err);
+    if (!names) return itg_onnx_file_no_memory(file, err);
     for (int32_t i = 0; i < file->output_count; i++)
         names[i] = file->outputs[i].name;
     out->names = names;
@@ -105,10 +101,10 @@ itg_status itg_onnx_find_outputs(const itg_onnx_file *file, const char *wanted, 
     *out = (itg_onnx_outputs){0};
     out->idle_nodes = itg_arena_array(arena, nodes, sizeof *out->idle_nodes);
     out->idle_inputs = itg_arena_array(arena, (size_t)file->input_count, sizeof *out->idle_inputs);
-    if (!out->idle_nodes || !out->idle_inputs) return no_memory(file, err);
+    if (!out->idle_nodes || !out->idle_inputs) return itg_onnx_file_no_memory(file, err);
     if (!*wanted && file->labels_left_out == 0) return use_own(file, arena, out, err);
     s.open = itg_arena_array(arena, nodes, sizeof *s.open);
-    if (!s.open || !index_values(&s)) return no_memory(file, err);
+    if (!s.open || !index_values(&s)) return itg_onnx_file_no_memory(file, err);
     itg_status status =
         *wanted ? split(file, wanted, arena, out, err) : use_own(file, arena, out, err);
     return status == ITG_OK ? need_all(&s, err) : status;

@@ -307,6 +307,9 @@ typedef enum itg_recover_mode {
 } itg_recover_mode;
 const char *itg_recover_mode_name(itg_recover_mode mode);
 bool itg_recover_mode_from_name(const char *name, itg_recover_mode *out);
+/* Returns how many samples calibration and the choice of codes use by default: 1024, and up to 4096
+ * for a small network: 5e9 multiply-accumulates and 64e6 elements of inputs in all. */
+int64_t itg_default_samples(const itg_model *model);
 /* Finds codes, scales and biases of weights with which each layer's outputs come nearest to the
  * float network's, in place of the nearest codes. Widths, and the thresholds of activations, stay.
  * The same strategy results on every machine. */
@@ -314,7 +317,7 @@ typedef struct itg_recover_options {
     int32_t version;
     itg_recover_mode mode;
     const itg_dataset *data; /* samples to compare on; no labels */
-    int64_t most_samples;    /* of data, from the first on; 0: 1024 */
+    int64_t most_samples;    /* of data, from the first on; 0: itg_default_samples */
     int threads;
     itg_stop stop;
     /* Asked before and within each layer, by any thread; true, and true from then on: layers that

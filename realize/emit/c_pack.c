@@ -1,13 +1,13 @@
-/* Constants at their bit width. A tensor of n codes of b bits takes ceil(n * b / 8) bytes:
+/* Constants at their bit width b. Codes are stored without sign, as code - least, where least is
+ * -2^(b-1) for signed codes, else 0. A tensor of n codes takes ceil(n * b / 8) bytes:
  *
- *   codes are stored as code - least, least = -2^(b-1) if signed, else 0, so b bits each;
- *   the first n / 8 * 8 of them lie in eight rows of n / 8 codes, and those in b planes of n / 8
- * bytes: code k of a row stands in bytes k of planes, so that runs of codes are runs of bytes. A
- * byte holds 8 / b whole codes below: of row r < 8 / b * b, plane r % b has the codes, at bit
- * r / b * b. The 8 % b bits above them, through the planes, are one string of bits, which holds the
- * remaining rows one after another;
- *   of b > 8, the low 8 bits of all codes come first, a byte each, then the others so;
- *   the last n % 8 codes follow as one string of bits. */
+ *   The first 8 m codes, m = floor(n / 8), are eight rows of m codes. They lie in b planes of m
+ *   bytes. Byte k of each plane belongs to code k of the rows, so a run of codes is a run of bytes.
+ *   A byte holds 8 / b whole codes: row r < 8 / b * b is in plane r % b, at bit r / b * b. The
+ *   8 % b bits above them, taken through the planes in order, are one string of bits, which holds
+ *   the remaining rows one after another.
+ *   If b > 8, the low 8 bits of all codes come first, one byte each. The high bits follow as above.
+ *   The last n % 8 codes follow as one string of bits. */
 #include "base/packed.h"
 #include "kernels/int_ops.h"
 #include "realize/emit/emit.h"

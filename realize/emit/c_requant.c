@@ -1,5 +1,5 @@
-/* Requantization: the stages of each channel brought into one form, and one function for each form
- * that occurs.
+/* Requantization. Brings the stages of each channel into one form, and writes one function for each
+ * form that occurs:
  *
  * v * 2^left, round(v / 2^pre), v * multiplier, round(v / 2^shift), round(v / 2^post)
  *

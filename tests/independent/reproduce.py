@@ -56,7 +56,7 @@ def number(value):
 
 def preprocess(p, x, value):
     """docs/strategy-file.md, Preprocessing."""
-    layout = "nchw" if p.get("nhwc") else p.get("layout", "same")
+    layout = p.get("layout", "same")
     axis = x.ndim - 1 if layout == "nhwc" else 1
     if p.get("bgr"):
         x = np.flip(x, axis)

@@ -485,7 +485,7 @@ static void sets_that_do_not_fit_together_are_refused(void **state)
 static void what_is_no_file_is_refused(void **state)
 {
     (void)state;
-    refused("/dev/null", ITG_IO, "not a regular file");
+    refused("/dev/null", ITG_IO, "is no regular file");
     remove(PATH("absent"));
     refused(PATH("absent"), ITG_IO, PATH("absent"));
     refused(PATH("absent:x"), ITG_IO, PATH("absent"));

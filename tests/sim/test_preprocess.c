@@ -354,18 +354,6 @@ static void json_brings_back_every_bit(void **state)
     itg_strbuf_deinit(&text);
 }
 
-/* Strategies that were written before samples had a layout. */
-static void older_json_has_nhwc(void **state)
-{
-    (void)state;
-    static const char *const texts[] = {"{\"nhwc\": true}", "{\"nhwc\": false}"};
-    for (int i = 0; i < 2; i++) {
-        itg_preprocess p;
-        assert_int_equal(itg_preprocess_from_text(texts[i], "s.json", &p, NULL), ITG_OK);
-        assert_int_equal(p.layout, i == 0 ? ITG_SAMPLES_NCHW : ITG_SAMPLES_SAME);
-    }
-}
-
 static void bad_json_is_refused(void **state)
 {
     (void)state;
@@ -379,7 +367,7 @@ static void bad_json_is_refused(void **state)
                                       "{\"mean\": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}",
                                       "{\"bgr\": 1}",
                                       "{\"layout\": \"NHWC\"}",
-                                      "{\"layout\": \"nhwc\", \"nhwc\": true}",
+                                      "{\"nhwc\": true}",
                                       "{\"allow_nonfinite\": 1}",
                                       "{\"rgb\": true}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -410,7 +398,6 @@ int main(void)
         cmocka_unit_test(check_names_what_does_not_fit),
         cmocka_unit_test(equal_counts_are_a_reshape),
         cmocka_unit_test(json_brings_back_every_bit),
-        cmocka_unit_test(older_json_has_nhwc),
         cmocka_unit_test(bad_json_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -387,7 +387,7 @@ def uniform(
     threshold: Optional[str] = None,
     weight_threshold: Optional[str] = None,
     recover: str = "auto",
-    calibration_samples: int = 1024,
+    calibration_samples: Optional[int] = None,
     float_kernels: str = "reference",
     preprocess: Optional[Preprocess] = None,
     threads: int = 0,
@@ -396,8 +396,8 @@ def uniform(
 
     bits: of weights and activations, 2 to 32; weight_bits, activation_bits: others for one of the two;
     input_bits, output_bits: others for the network's inputs and outputs.
-    data: samples to calibrate on, [samples, ...], the first calibration_samples of them; None only for hardware that
-    quantizes nothing.
+    data: samples to calibrate on, [samples, ...], the first calibration_samples of them (None: 1024, and up to 4096 for
+    a small network); None only for hardware that quantizes nothing.
     threshold, weight_threshold: methods: "max", "avg", "percentile", "power2", "mse", "kl".
     recover: how codes of weights are chosen: "auto", "none", "scales" or "round" (docs/recover.md).
     float_kernels: that calibrate: "reference", or "onednn" where the build has it: quicker, and its statistics repeat on
@@ -420,6 +420,8 @@ def uniform(
         return Strategy(model, make("itg_strategy_file", lib.itg_strategy_close, *new, null, null, how))
     if data is None:
         raise BadArgument("data is missing: samples to find the ranges of values on", "BAD_ARGUMENT")
+    if calibration_samples is None:
+        calibration_samples = lib.itg_default_samples(model._model)
     source = Source(data, None, model, calibration_samples + _COMPARED_SAMPLES)
     samples, part = source.samples(), source.samples(calibration_samples)
     callbacks = Callbacks()
