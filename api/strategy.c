@@ -45,14 +45,14 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
     return ITG_OK;
 }
 
+int64_t itg_default_samples(const itg_model *model)
+{
+    return itg_recover_samples(model, 0);
+}
+
 /* ---- codes of weights ---- */
 
 #define COMPARED_SAMPLES 64
-
-int64_t itg_default_samples(const itg_model *model)
-{
-    return itg_recover_samples(model);
-}
 
 static bool has_codes(const itg_strategy *s)
 {
@@ -69,8 +69,7 @@ static itg_status measure(const itg_model *model, itg_strategy_file *file,
     const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .with_agreement = true,
                                           .threads = o->threads};
     int64_t all = o->data->shape.dims[0], index[COMPARED_SAMPLES],
-            used = o->most_samples > 0 ? o->most_samples : itg_recover_samples(model),
-            first = used < all ? used : 0,
+            used = itg_recover_samples(model, o->most_samples), first = used < all ? used : 0,
             count = all - first < COMPARED_SAMPLES ? all - first : COMPARED_SAMPLES;
     itg_dataset *some = NULL;
     itg_score score, before = file->results;

@@ -109,6 +109,12 @@ itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const 
     return status;
 }
 
+int64_t itg_cli_calibration_limit(const itg_cli_args *args, const itg_model *model)
+{
+    return args->given[ITG_CLI_OPT_CALIB_LIMIT] ? args->values[ITG_CLI_OPT_CALIB_LIMIT].integer
+                                                : itg_default_samples(model);
+}
+
 itg_status itg_cli_data_open(const itg_cli_args *args, const itg_shape *input, itg_cli_data *out,
                              itg_error *err)
 {
@@ -149,12 +155,6 @@ static void take_list(const itg_cli_args *args, itg_cli_option option, float *va
     if (!args->given[option]) return;
     memcpy(values, value->numbers.values, sizeof(float) * (size_t)value->numbers.count);
     *count = value->numbers.count;
-}
-
-int64_t itg_cli_calibration_limit(const itg_cli_args *args, const itg_model *model)
-{
-    return args->given[ITG_CLI_OPT_CALIB_LIMIT] ? args->values[ITG_CLI_OPT_CALIB_LIMIT].integer
-                                                : itg_default_samples(model);
 }
 
 void itg_cli_preprocess(const itg_cli_args *args, itg_preprocess *p)

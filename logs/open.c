@@ -8,6 +8,7 @@
  * always in DELETE mode, with a rollback journal, which the bug does not affect. A writer must
  * therefore wait for readers to finish, at most every 200 ms. */
 #include "logs/store.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,10 +51,12 @@ static itg_status check_file(const char *path, bool *empty, itg_error *err)
     itg_status status = itg_file_open(path, &file, &size, err);
     if (status != ITG_OK) return status;
     *empty = size == 0;
-    if (!*empty && pread(file, header, sizeof header, 0) < 0)
-        status = itg_fail(err, ITG_IO, "%s: cannot read it", path);
-    else if (!*empty)
+    if (!*empty && pread(file, header, sizeof header, 0) < 0) {
+        char why[ITG_ERRNO_TEXT];
+        status = itg_fail(err, ITG_IO, "%s: cannot read: %s", path, itg_errno_text(errno, why));
+    } else if (!*empty) {
         status = check_identity(path, header, err);
+    }
     close(file);
     return status;
 }

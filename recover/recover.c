@@ -333,9 +333,10 @@ static itg_status recover_layers(recovery *r, itg_error *err)
 
 /* More samples bring the outputs nearer, but cost time and memory. A small network takes more of
  * them in the time that others need for the least. */
-int64_t itg_recover_samples(const itg_graph *g)
+int64_t itg_recover_samples(const itg_graph *g, int64_t stated)
 {
     double macs = 1, inputs = 1;
+    if (stated > 0) return stated;
     for (itg_id n = 0; n < g->node_count; n++)
         if (itg_op_is(g->nodes[n].op, ITG_IS_MAC)) macs += (double)itg_hardware_macs(g, n);
     for (int32_t i = 0; i < g->input_count; i++) {
@@ -355,7 +356,7 @@ static itg_status run(recovery *r, itg_error *err)
     r->own = *r->asked;
     r->own.stop = (itg_stop){is_over, r};
     r->o = &r->own;
-    int64_t most = r->o->most_samples > 0 ? r->o->most_samples : itg_recover_samples(r->g);
+    int64_t most = itg_recover_samples(r->g, r->o->most_samples);
     r->samples = r->o->data->shape.dims[0] < most ? r->o->data->shape.dims[0] : most;
     const itg_input_list inputs = itg_graph_inputs(r->g);
     itg_status status = itg_feed_init(&inputs, r->o->data, r->preprocess, &r->feed, err);

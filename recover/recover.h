@@ -21,8 +21,8 @@
 #include "hardware/hardware.h"
 #include "sim/sim.h"
 
-/* Returns the samples that are used if the options do not state a number (itg_default_samples). */
-int64_t itg_recover_samples(const itg_graph *g);
+/* Returns the samples that are used: `stated` or, if it is 0, itg_default_samples. */
+int64_t itg_recover_samples(const itg_graph *g, int64_t stated);
 
 /* Computes codes, scales and biases for the weights of every integer Conv, Gemm and MatMul with
  * constant weights. Bits, and thresholds of activations, do not change. A layer stays as it is if
