@@ -1,5 +1,5 @@
-/* Under sanitizers everything takes several times as long: tests of many searches then do a part of
- * them. */
+/* Under sanitizers everything takes several times as long: tests of many searches, programs or
+ * faults then do a part of them. */
 #ifndef ITG_TEST_SLOW_H
 #define ITG_TEST_SLOW_H
 

@@ -3,9 +3,10 @@
 #include "random_program.h"
 #include "networks.h"
 #include "realize/batch.h"
+#include "tests/slow.h"
 #include <stdlib.h>
 
-enum { SAMPLES = 20, PROGRAMS = 300 };
+enum { SAMPLES = 20, PROGRAMS = ITG_IS_SLOW ? 75 : 300, RARER_PROGRAMS = ITG_IS_SLOW ? 20 : 60 };
 
 /* Samples and what the program makes of each. */
 typedef struct expected {
@@ -168,7 +169,7 @@ static void random_programs_agree(void **state)
 static void programs_of_rarer_forms_agree(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++)
+    for (uint64_t seed = 1; seed <= RARER_PROGRAMS; seed++)
         check_program(random_form_program(seed), seed, NULL);
 }
 

@@ -3,6 +3,7 @@
 #include "networks.h"
 #include "program_maker.h"
 #include "realize/emit/emit.h"
+#include "tests/slow.h"
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -100,13 +101,13 @@ static int check_programs(itg_program *(*make)(uint64_t seed), uint64_t seeds)
 static void random_programs_give_the_executors_digest(void **state)
 {
     (void)state;
-    assert_true(check_programs(random_integer_program, 16) > 0);
+    assert_true(check_programs(random_integer_program, ITG_IS_SLOW ? 6 : 16) > 0);
 }
 
 static void programs_of_rarer_forms_give_the_executors_digest(void **state)
 {
     (void)state;
-    check_programs(random_form_program, 8);
+    check_programs(random_form_program, ITG_IS_SLOW ? 4 : 8);
 }
 
 /* ---- requantization at the edge of 64 bits ---- */

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include "random_program.h"
 #include "tests/faults.h"
+#include "tests/slow.h"
 
 #define PATH TEST_FOLDER "/verify_faults.itg"
 #define CERTIFICATE PATH ".cert.json"
@@ -92,7 +93,7 @@ static void every_allocation_may_fail_for_c_source(void **state)
     int emitted = 0;
     (void)state;
     (void)mkdir(SOURCE, 0777);
-    for (uint64_t seed = 1; seed <= 2; seed++) {
+    for (uint64_t seed = 1; seed <= (ITG_IS_SLOW ? 1 : 2); seed++) {
         itg_program *p = random_integer_program(seed);
         itg_emit_vectors vectors = {1, NULL};
         if (itg_program_emit_c(p, "net", &vectors, SOURCE, NULL, NULL) == ITG_OK) {
