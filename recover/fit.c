@@ -5,10 +5,11 @@
 #include <string.h>
 
 /* Ridge towards the model's weights, relative to the mean diagonal. It keeps singular layers
- * solvable, and the response to unseen inputs close to the model's. The fewer positions there are
- * for each term of a sum, the more of the moments is noise, and the more ridge is needed. */
+ * solvable, and the response to unseen inputs close to the model's. Where there are fewer positions
+ * for each term of a sum than wanted (itg_layer_take), much of the moments is noise, and more ridge
+ * is needed. */
 #define RIDGE 0.03
-#define RIDGE_OF_FEW 0.3 /* times terms / positions */
+#define RIDGE_OF_FEW 0.3 /* times terms / positions beyond those wanted */
 
 void itg_fit_deinit(itg_fit *fit)
 {
@@ -119,8 +120,8 @@ static itg_status set_group(void *context, int worker, int64_t g, itg_error *err
     const groups *s = context;
     const itg_fit *f = s->f;
     int64_t n = f->layer->depth;
-    double few = (double)n / (double)f->moments->count;
-    double ridge = (RIDGE + RIDGE_OF_FEW * few) * set_products(f, g);
+    double few = (double)n / (double)f->moments->count - 1.0 / ITG_POSITIONS_A_TERM;
+    double ridge = (RIDGE + RIDGE_OF_FEW * (few > 0 ? few : 0)) * set_products(f, g);
     (void)worker;
     if (!(ridge > 0)) ridge = 1; /* constant inputs: only the bias can fit */
     for (int64_t i = 0; i < n; i++)

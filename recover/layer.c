@@ -1,8 +1,7 @@
 #include "recover/layer.h"
 
-/* Positions needed: this many, and this many for each term. Fewer would fit noise. */
+/* Positions needed: this many, and ITG_POSITIONS_A_TERM for each term. Fewer would fit noise. */
 #define LEAST_POSITIONS 32768
-#define POSITIONS_A_TERM 16
 #define MOST_POSITIONS 1024                  /* of a sample */
 #define MOST_PRODUCTS (INT64_C(6144) * 6144) /* of pairs of terms: 300 MB */
 #define MOST_TARGETS (INT64_C(1) << 28)      /* over all samples: 1 GiB */
@@ -90,7 +89,7 @@ bool itg_layer_of(const itg_annotated *a, itg_id node, itg_layer *out)
 
 void itg_layer_take(itg_layer *l, int64_t samples)
 {
-    int64_t wanted = POSITIONS_A_TERM * l->depth;
+    int64_t wanted = ITG_POSITIONS_A_TERM * l->depth;
     if (wanted < LEAST_POSITIONS) wanted = LEAST_POSITIONS;
     l->taken = (wanted + samples - 1) / samples;
     int64_t most = MOST_TARGETS / (samples * itg_layer_channels(l));

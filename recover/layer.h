@@ -6,6 +6,8 @@
 #include "realize/geometry.h"
 #include "sim/feed.h"
 
+#define ITG_POSITIONS_A_TERM 16 /* wanted, of all samples */
+
 /* The samples of the reconstruction: the first `count` of data. */
 typedef struct itg_calibration_samples {
     const itg_feed *feed;
