@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-/* Returns what is added to the diagonal of H for one channel of two inputs with mean 0, their sums of
- * squares 100 and 300, in so many positions. */
+/* Returns what is added to the diagonal of H for one channel of two inputs with mean 0, their sums
+ * of squares 100 and 300, in so many positions. */
 static double ridge_of(int64_t positions)
 {
     const itg_layer layer = {.groups = 1, .rows = 1, .depth = 2};
