@@ -52,6 +52,14 @@ int64_t itg_hardware_macs(const itg_graph *g, itg_id node)
     return mul_saturated(elements_of(g, n->outputs[0]), terms);
 }
 
+double itg_hardware_all_macs(const itg_graph *g)
+{
+    double macs = 0;
+    for (itg_id n = 0; n < g->node_count; n++)
+        if (itg_op_is(g->nodes[n].op, ITG_IS_MAC)) macs += (double)itg_hardware_macs(g, n);
+    return macs;
+}
+
 /* Dtypes that match the encodings that the node writes; 0: only float. */
 static uint32_t output_hint(const itg_hardware *hw, const itg_annotated *a, itg_id value)
 {

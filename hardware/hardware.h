@@ -204,6 +204,8 @@ void itg_choice_space_destroy(itg_choice_space *space);
 /* ---- cost (cost.c) ---- */
 /* Multiply-accumulates of a Conv, Gemm or MatMul; saturates. */
 int64_t itg_hardware_macs(const itg_graph *g, itg_id node);
+/* Of all of them. */
+double itg_hardware_all_macs(const itg_graph *g);
 typedef struct itg_cost {
     int64_t weight_bytes;    /* sum over weight tensors of ceil(elements * bits / 8) */
     int64_t parameter_bytes; /* + biases at accumulator width (4 or 8 bytes) + requantization

@@ -42,6 +42,10 @@ typedef struct itg_fit_grid {
  * zero. */
 itg_status itg_fit_search(const itg_fit *fit, const itg_fit_grid *grid, itg_fit_codes *codes,
                           itg_error *err);
+/* Improves codes and scales of channels together, with the channels' metric (metric.h). Channels
+ * that share a scale stay as they are. */
+itg_status itg_fit_couple(const itg_fit *fit, const double *metric, const itg_fit_grid *grid,
+                          itg_fit_codes *codes, itg_error *err);
 /* Finds the best codes for the given scales, of the channels whose scale differs from `from`. */
 itg_status itg_fit_again(const itg_fit *fit, const itg_fit_grid *grid, const float *from,
                          itg_fit_codes *codes, itg_error *err);

@@ -1,6 +1,7 @@
 #include "recover/recover.h"
 #include "realize/batch.h"
 #include "recover/fit.h"
+#include "recover/metric.h"
 #include "recover/table.h"
 #include "recover/targets.h"
 #include <math.h>
@@ -28,6 +29,7 @@ typedef struct recovery {
     itg_layer *layers;
     int32_t layer_count;
     itg_targets targets;
+    itg_metrics metrics;
     itg_cache *weights, *activations;
     itg_constants constants;
     itg_recovered *table; /* NULL: only the strategy's own widths */
@@ -223,6 +225,8 @@ static itg_status fit_width(recovery *r, const itg_layer *l, const itg_fit *fit,
     itg_status status = annotate_again(r, l, a, err);
     if (status == ITG_OK) status = take_codes(&x, err);
     if (status == ITG_OK) status = itg_fit_search(fit, &x.grid, &x.codes, err);
+    const double *metric = r->metrics.of ? r->metrics.of[l - r->layers] : NULL;
+    if (status == ITG_OK && metric) status = itg_fit_couple(fit, metric, &x.grid, &x.codes, err);
     if (status == ITG_OK) status = apply(&x, err);
     free_codes(&x);
     return status;
@@ -288,6 +292,14 @@ static itg_status fill_targets(recovery *r, int32_t first, itg_error *err)
                             err);
 }
 
+/* Once. The float network's gradients are of no use where codes are not chosen. */
+static itg_status find_metrics(recovery *r, itg_error *err)
+{
+    const itg_calibration_samples samples = {&r->feed, r->samples};
+    if (r->metrics.of || r->o->mode == ITG_RECOVER_SCALES) return ITG_OK;
+    return itg_metrics_create(r->g, r->layers, r->layer_count, &samples, r->o, &r->metrics, err);
+}
+
 /* Whether codes of some width are wanted. */
 static bool is_wanted(const recovery *r, const itg_layer *l)
 {
@@ -318,6 +330,7 @@ static itg_status recover_layers(recovery *r, itg_error *err)
         if (r->o->progress) r->o->progress(r->o->context, i, r->layer_count);
         if (is_enough(r)) break;
         if (i >= r->targets.end) status = fill_targets(r, i, &why);
+        if (status == ITG_OK) status = find_metrics(r, &why);
         if (status == ITG_OK) status = recover_layer(r, i, &a, &why);
         if (status == ITG_CANCELLED && is_enough(r)) {
             status = ITG_OK;
@@ -335,10 +348,8 @@ static itg_status recover_layers(recovery *r, itg_error *err)
  * them in the time that others need for the least. */
 int64_t itg_recover_samples(const itg_graph *g, int64_t stated)
 {
-    double macs = 1, inputs = 1;
+    double macs = 1 + itg_hardware_all_macs(g), inputs = 1;
     if (stated > 0) return stated;
-    for (itg_id n = 0; n < g->node_count; n++)
-        if (itg_op_is(g->nodes[n].op, ITG_IS_MAC)) macs += (double)itg_hardware_macs(g, n);
     for (int32_t i = 0; i < g->input_count; i++) {
         int64_t elements = 0;
         if (itg_shape_elements(&g->values[g->inputs[i]].shape, &elements))
@@ -365,6 +376,7 @@ static itg_status run(recovery *r, itg_error *err)
     if (status == ITG_OK) status = itg_constants_create(r->g, r->weights, &r->constants, err);
     if (status == ITG_OK) status = recover_layers(r, err);
     itg_targets_deinit(&r->targets);
+    itg_metrics_deinit(&r->metrics);
     free(r->layers);
     itg_feed_deinit(&r->feed);
     itg_constants_deinit(&r->constants);

@@ -295,6 +295,12 @@ bool itg_round_search(itg_round *r)
     return true;
 }
 
+void itg_round_improve(itg_round *r)
+{
+    (void)itg_round_energy(r);
+    sweep_until_stable(r, false);
+}
+
 void itg_round_codes(itg_round *r)
 {
     start(r, r->scale);

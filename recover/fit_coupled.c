@@ -1,0 +1,138 @@
+/* Channels together: the error of one is worth less where another's error makes up for it. With E
+ * the errors of a group's channels, the sum over i, j of M_ij E_i H E_j' is the least for channel
+ * i, the others given, where it is coded for V_i + sum over j of M_ij / M_ii E_j. */
+#include "recover/fit.h"
+#include "kernels/clones.h"
+#include "recover/round.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { PASSES = 2 };
+/* Added to M_ii, relative to their mean: outputs that hardly matter by the estimate may matter. */
+#define LEAST_WEIGHT 0.2
+
+typedef struct coupling {
+    const itg_fit *f;
+    const double *metric; /* [groups][rows][rows] */
+    const itg_fit_grid *grid;
+    itg_fit_codes *codes;
+} coupling;
+
+/* Memory for a group. */
+typedef struct room {
+    double *errors; /* [rows][depth]: E H */
+    double *c, *e, *scratch;
+    int32_t *best;
+} room;
+
+ITG_CLONES static void recover_add_row(double *to, const double *row, double factor, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] += factor * row[i];
+}
+
+static bool make_room(int64_t rows, int64_t n, room *m)
+{
+    size_t size = (size_t)n * sizeof(double);
+    *m = (room){malloc((size_t)rows * size), malloc(size), malloc(size), malloc(4 * size),
+                malloc((size_t)n * sizeof *m->best)};
+    return m->errors && m->c && m->e && m->scratch && m->best;
+}
+
+static void free_room(room *m)
+{
+    free(m->errors);
+    free(m->c);
+    free(m->e);
+    free(m->scratch);
+    free(m->best);
+}
+
+/* The problem of a channel, with the right side that is in the room. */
+static itg_round problem(const coupling *s, int64_t channel, const room *m, itg_round_channel *out)
+{
+    const itg_fit *f = s->f;
+    int64_t n = f->layer->depth, g = channel / f->layer->rows;
+    *out = (itg_round_channel){f->h + g * n * n,          f->order + g * n,
+                               f->v + channel * n,        m->c,
+                               s->codes->q + channel * n, m->e};
+    return (itg_round){.channels = out,
+                       .count = 1,
+                       .n = n,
+                       .lo = s->grid->lo,
+                       .hi = s->grid->hi,
+                       .power_of_two = s->grid->power_of_two,
+                       .scale = s->codes->scale[channel],
+                       .scratch = m->scratch,
+                       .best = m->best,
+                       .stop = f->how.stop};
+}
+
+/* Sets the row of E H from c / s - H q, e, which holds for the right side in the room. */
+static void set_error(const coupling *s, int64_t channel, const room *m, double *row)
+{
+    int64_t n = s->f->layer->depth;
+    const double *own = s->f->c + channel * n;
+    for (int64_t k = 0; k < n; k++)
+        row[k] = own[k] - m->c[k] + (double)s->codes->scale[channel] * m->e[k];
+}
+
+static bool start(const coupling *s, int64_t group, const room *m)
+{
+    int64_t n = s->f->layer->depth, rows = s->f->layer->rows;
+    bool goes_on = true;
+    for (int64_t i = 0; i < rows && goes_on; i++) {
+        int64_t channel = group * rows + i;
+        itg_round_channel ch;
+        itg_round r = problem(s, channel, m, &ch);
+        memcpy(m->c, s->f->c + channel * n, (size_t)n * sizeof *m->c);
+        (void)itg_round_energy(&r);
+        goes_on = !r.stopped;
+        set_error(s, channel, m, m->errors + i * n);
+    }
+    return goes_on;
+}
+
+/* Codes channel i of a group for what the others leave. */
+static bool improve(const coupling *s, int64_t group, int64_t i, double least, const room *m)
+{
+    int64_t n = s->f->layer->depth, rows = s->f->layer->rows, channel = group * rows + i;
+    const double *weights = s->metric + (group * rows + i) * rows;
+    const double own = weights[i] + least;
+    if (!(own > 0)) return true;
+    memcpy(m->c, s->f->c + channel * n, (size_t)n * sizeof *m->c);
+    for (int64_t j = 0; j < rows; j++)
+        if (j != i) recover_add_row(m->c, m->errors + j * n, weights[j] / own, n);
+    itg_round_channel ch;
+    itg_round r = problem(s, channel, m, &ch);
+    itg_round_improve(&r);
+    s->codes->scale[channel] = r.scale;
+    set_error(s, channel, m, m->errors + i * n);
+    return !r.stopped;
+}
+
+static itg_status couple_group(void *context, int worker, int64_t group, itg_error *err)
+{
+    const coupling *s = context;
+    const int64_t rows = s->f->layer->rows;
+    const double *metric = s->metric + group * rows * rows;
+    double least = 0;
+    room m;
+    (void)worker;
+    for (int64_t i = 0; i < rows; i++)
+        least += metric[i * rows + i] / (double)rows * LEAST_WEIGHT;
+    bool ok = make_room(rows, s->f->layer->depth, &m), goes_on = ok && start(s, group, &m);
+    for (int64_t k = 0; k < PASSES * rows && goes_on; k++)
+        goes_on = improve(s, group, k % rows, least, &m);
+    free_room(&m);
+    if (!ok) return itg_fail(err, ITG_NO_MEMORY, "no memory for the codes of a layer");
+    return goes_on ? ITG_OK : itg_fail(err, ITG_CANCELLED, "interrupted");
+}
+
+itg_status itg_fit_couple(const itg_fit *f, const double *metric, const itg_fit_grid *grid,
+                          itg_fit_codes *codes, itg_error *err)
+{
+    coupling s = {f, metric, grid, codes};
+    if (!f->round || codes->scale_count != itg_layer_channels(f->layer)) return ITG_OK;
+    return itg_parallel_for(f->how.threads, f->layer->groups, couple_group, &s, err);
+}
