@@ -16,11 +16,11 @@ typedef struct coupling {
     const double *metric; /* [groups][rows][rows] */
     const itg_fit_grid *grid;
     itg_fit_codes *codes;
+    double *errors; /* [channels][depth]: E H */
 } coupling;
 
-/* Memory for a group. */
+/* Memory for one channel at a time. */
 typedef struct room {
-    double *errors; /* [rows][depth]: E H */
     double *c, *e, *scratch;
     int32_t *best;
 } room;
@@ -31,31 +31,29 @@ ITG_CLONES static void recover_add_row(double *to, const double *row, double fac
         to[i] += factor * row[i];
 }
 
-static bool make_room(int64_t rows, int64_t n, room *m)
+static bool make_room(int64_t n, room *m)
 {
     size_t size = (size_t)n * sizeof(double);
-    *m = (room){malloc((size_t)rows * size), malloc(size), malloc(size), malloc(4 * size),
-                malloc((size_t)n * sizeof *m->best)};
-    return m->errors && m->c && m->e && m->scratch && m->best;
+    *m = (room){malloc(size), malloc(size), malloc(4 * size), malloc((size_t)n * sizeof *m->best)};
+    return m->c && m->e && m->scratch && m->best;
 }
 
 static void free_room(room *m)
 {
-    free(m->errors);
     free(m->c);
     free(m->e);
     free(m->scratch);
     free(m->best);
 }
 
-/* The problem of a channel, with the right side that is in the room. */
-static itg_round problem(const coupling *s, int64_t channel, const room *m, itg_round_channel *out)
+/* The problem of a channel, with the right side c and the errors e. */
+static itg_round problem(const coupling *s, int64_t channel, const room *m, double *c, double *e,
+                         itg_round_channel *out)
 {
     const itg_fit *f = s->f;
     int64_t n = f->layer->depth, g = channel / f->layer->rows;
-    *out = (itg_round_channel){f->h + g * n * n,          f->order + g * n,
-                               f->v + channel * n,        m->c,
-                               s->codes->q + channel * n, m->e};
+    *out = (itg_round_channel){
+        f->h + g * n * n, f->order + g * n, f->v + channel * n, c, s->codes->q + channel * n, e};
     return (itg_round){.channels = out,
                        .count = 1,
                        .n = n,
@@ -68,46 +66,43 @@ static itg_round problem(const coupling *s, int64_t channel, const room *m, itg_
                        .stop = f->how.stop};
 }
 
-/* Sets the row of E H from c / s - H q, e, which holds for the right side in the room. */
-static void set_error(const coupling *s, int64_t channel, const room *m, double *row)
+/* Sets E H of a channel: c - s H q. */
+static itg_status set_errors(void *context, int worker, int64_t channel, itg_error *err)
 {
-    int64_t n = s->f->layer->depth;
-    const double *own = s->f->c + channel * n;
+    const coupling *s = context;
+    const int64_t n = s->f->layer->depth;
+    double *row = s->errors + channel * n;
+    const room none = {0};
+    itg_round_channel ch;
+    itg_round r = problem(s, channel, &none, s->f->c + channel * n, row, &ch);
+    (void)worker;
+    (void)itg_round_energy(&r);
     for (int64_t k = 0; k < n; k++)
-        row[k] = own[k] - m->c[k] + (double)s->codes->scale[channel] * m->e[k];
-}
-
-static bool start(const coupling *s, int64_t group, const room *m)
-{
-    int64_t n = s->f->layer->depth, rows = s->f->layer->rows;
-    bool goes_on = true;
-    for (int64_t i = 0; i < rows && goes_on; i++) {
-        int64_t channel = group * rows + i;
-        itg_round_channel ch;
-        itg_round r = problem(s, channel, m, &ch);
-        memcpy(m->c, s->f->c + channel * n, (size_t)n * sizeof *m->c);
-        (void)itg_round_energy(&r);
-        goes_on = !r.stopped;
-        set_error(s, channel, m, m->errors + i * n);
-    }
-    return goes_on;
+        row[k] *= (double)r.scale;
+    return r.stopped ? itg_fail(err, ITG_CANCELLED, "interrupted") : ITG_OK;
 }
 
 /* Codes channel i of a group for what the others leave. */
 static bool improve(const coupling *s, int64_t group, int64_t i, double least, const room *m)
 {
-    int64_t n = s->f->layer->depth, rows = s->f->layer->rows, channel = group * rows + i;
-    const double *weights = s->metric + (group * rows + i) * rows;
+    const int64_t n = s->f->layer->depth, rows = s->f->layer->rows, channel = group * rows + i;
+    const double *weights = s->metric + (group * rows + i) * rows, *c = s->f->c + channel * n;
     const double own = weights[i] + least;
+    double *row = s->errors + channel * n;
     if (!(own > 0)) return true;
-    memcpy(m->c, s->f->c + channel * n, (size_t)n * sizeof *m->c);
+    memset(m->c, 0, (size_t)n * sizeof *m->c);
     for (int64_t j = 0; j < rows; j++)
-        if (j != i) recover_add_row(m->c, m->errors + j * n, weights[j] / own, n);
+        if (j != i) recover_add_row(m->c, s->errors + (group * rows + j) * n, weights[j] / own, n);
     itg_round_channel ch;
-    itg_round r = problem(s, channel, m, &ch);
+    itg_round r = problem(s, channel, m, m->c, m->e, &ch);
+    for (int64_t k = 0; k < n; k++) {
+        m->e[k] = (row[k] + m->c[k]) / (double)r.scale;
+        m->c[k] += c[k];
+    }
     itg_round_improve(&r);
     s->codes->scale[channel] = r.scale;
-    set_error(s, channel, m, m->errors + i * n);
+    for (int64_t k = 0; k < n; k++)
+        row[k] = c[k] - m->c[k] + (double)r.scale * m->e[k];
     return !r.stopped;
 }
 
@@ -121,7 +116,8 @@ static itg_status couple_group(void *context, int worker, int64_t group, itg_err
     (void)worker;
     for (int64_t i = 0; i < rows; i++)
         least += metric[i * rows + i] / (double)rows * LEAST_WEIGHT;
-    bool ok = make_room(rows, s->f->layer->depth, &m), goes_on = ok && start(s, group, &m);
+    const bool ok = make_room(s->f->layer->depth, &m);
+    bool goes_on = ok;
     for (int64_t k = 0; k < PASSES * rows && goes_on; k++)
         goes_on = improve(s, group, k % rows, least, &m);
     free_room(&m);
@@ -132,7 +128,15 @@ static itg_status couple_group(void *context, int worker, int64_t group, itg_err
 itg_status itg_fit_couple(const itg_fit *f, const double *metric, const itg_fit_grid *grid,
                           itg_fit_codes *codes, itg_error *err)
 {
-    coupling s = {f, metric, grid, codes};
-    if (!f->round || codes->scale_count != itg_layer_channels(f->layer)) return ITG_OK;
-    return itg_parallel_for(f->how.threads, f->layer->groups, couple_group, &s, err);
+    const int64_t channels = itg_layer_channels(f->layer);
+    if (!f->round || codes->scale_count != channels) return ITG_OK;
+    coupling s = {f, metric, grid, codes,
+                  malloc((size_t)(channels * f->layer->depth) * sizeof *s.errors)};
+    itg_status status = s.errors
+                            ? itg_parallel_for(f->how.threads, channels, set_errors, &s, err)
+                            : itg_fail(err, ITG_NO_MEMORY, "no memory for the codes of a layer");
+    if (status == ITG_OK)
+        status = itg_parallel_for(f->how.threads, f->layer->groups, couple_group, &s, err);
+    free(s.errors);
+    return status;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_SAMPLES = 16, MOST_SAMPLES = 256, BATCH = 16 };
+enum { LEAST_SAMPLES = 16, MOST_SAMPLES = 256, BATCH = 16, ROWS_A_SAMPLE = 4 };
 #define MOST_MACS 1.6e9                /* of all samples, of the network itself */
 #define MOST_BYTES (INT64_C(1) << 28)  /* for gradients, and for metrics */
 #define BATCH_BYTES (INT64_C(1) << 26) /* for the gradients of more than one sample */
@@ -138,8 +138,9 @@ static int64_t count_samples(const itg_graph *g, int64_t there)
     return there < (int64_t)wanted ? there : (int64_t)wanted;
 }
 
-/* Decides which layers have a metric: *any is whether one has. */
-static itg_status create_sums(gathering *w, bool *any, itg_error *err)
+/* Decides which layers have a metric: *any is whether one has. Of more channels than samples little
+ * would be known, and codes would follow that little. */
+static itg_status create_sums(gathering *w, int64_t samples, bool *any, itg_error *err)
 {
     itg_metrics *m = w->metrics;
     int64_t bytes = 0, most = 0, sample_bytes = 0;
@@ -147,7 +148,7 @@ static itg_status create_sums(gathering *w, bool *any, itg_error *err)
     for (int32_t i = 0; i < w->layer_count && ok; i++) {
         const itg_layer *l = &w->layers[i];
         const int64_t size = products_of(l) * (int64_t)sizeof **m->of;
-        if (l->rows < 2 || bytes + size > MOST_BYTES ||
+        if (l->rows < 2 || l->rows > ROWS_A_SAMPLE * samples || bytes + size > MOST_BYTES ||
             !itg_gradient_is_known(w->plan, w->g->nodes[l->node].outputs[0]))
             continue;
         m->of[i] = calloc(1, (size_t)size);
@@ -178,7 +179,7 @@ static itg_status gather(gathering *w, itg_error *err)
     const int64_t samples = count_samples(w->g, w->samples->count);
     bool any = false;
     itg_status status = itg_gradient_plan_create(w->g, &w->plan, err);
-    if (status == ITG_OK) status = create_sums(w, &any, err);
+    if (status == ITG_OK) status = create_sums(w, samples, &any, err);
     const int64_t batch = w->batch;
     for (w->first = 0; any && w->first < samples && status == ITG_OK; w->first += batch) {
         if (samples - w->first < batch) w->batch = samples - w->first;

@@ -10,11 +10,12 @@
 
 typedef struct itg_metrics {
     int32_t count;
-    double **of; /* [layers]: [groups][rows][rows]; NULL: unknown, or one row a group */
+    double **of; /* [layers]: [groups][rows][rows]; NULL: unknown */
 } itg_metrics;
 
 /* Runs the float network and its gradients on the first samples: few of a large network. What is
- * chance in M is taken out of it. */
+ * chance in M is taken out of it. No metric have layers of one row a group, of more rows than there
+ * are samples, and behind which an operator has no gradient. */
 itg_status itg_metrics_create(const itg_graph *g, const itg_layer *layers, int32_t layer_count,
                               const itg_calibration_samples *samples,
                               const itg_recover_options *options, itg_metrics *out, itg_error *err);

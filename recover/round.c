@@ -297,7 +297,6 @@ bool itg_round_search(itg_round *r)
 
 void itg_round_improve(itg_round *r)
 {
-    (void)itg_round_energy(r);
     sweep_until_stable(r, false);
 }
 

@@ -30,7 +30,7 @@ typedef struct itg_round {
 double itg_round_energy(itg_round *r);
 /* Finds codes and the scale with the smallest error. False: all weights are zero. */
 bool itg_round_search(itg_round *r);
-/* Improves the present codes and scale. */
+/* Improves the present codes and scale, whose e is set. */
 void itg_round_improve(itg_round *r);
 /* Finds codes for the present scale. */
 void itg_round_codes(itg_round *r);

@@ -54,8 +54,8 @@ static void open_network(network_metrics *m)
     small_network_make(3, "x86-vnni", 60, &m->n);
     const itg_input_list inputs = itg_graph_inputs(m->n.model);
     assert_int_equal(itg_feed_init(&inputs, m->n.data, &m->n.preprocess, &m->feed, NULL), ITG_OK);
-    assert_int_equal(
-        itg_calibrate_model(m->n.model, m->n.data, &m->n.preprocess, 1, &stats, NULL), ITG_OK);
+    assert_int_equal(itg_calibrate_model(m->n.model, m->n.data, &m->n.preprocess, 1, &stats, NULL),
+                     ITG_OK);
     assert_int_equal(itg_strategy_uniform(m->n.model, m->n.hw, stats, &uniform, &s, NULL), ITG_OK);
     assert_int_equal(itg_annotate(m->n.model, m->n.hw, s, &a, NULL), ITG_OK);
     for (itg_id n = 0; n < m->n.model->node_count; n++)
@@ -76,8 +76,7 @@ static itg_status create(const network_metrics *m, int threads, itg_metrics *out
 {
     const itg_calibration_samples samples = {&m->feed, 60};
     const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .threads = threads};
-    return itg_metrics_create(m->n.model, m->layers, m->layer_count, &samples, &options, out,
-                              NULL);
+    return itg_metrics_create(m->n.model, m->layers, m->layer_count, &samples, &options, out, NULL);
 }
 
 static void a_network_has_one_metric(void **state)
