@@ -9,7 +9,9 @@
  * for each term of a sum than wanted (itg_layer_take), much of the moments is noise, and more ridge
  * is needed. */
 #define RIDGE 0.03
-#define RIDGE_OF_FEW 0.3 /* times terms / positions beyond those wanted */
+#define RIDGE_OF_FEW 0.3     /* times terms / positions beyond those wanted */
+#define NEAR_BYTES (1 << 20) /* of H: it stays in a cache */
+enum { MOST_TOGETHER = 8 };
 
 void itg_fit_deinit(itg_fit *fit)
 {
@@ -169,89 +171,127 @@ typedef struct search {
     const float *from;
     itg_fit_codes *codes;
     int64_t channels; /* of a set */
+    int64_t sets;     /* whose channels are in one group */
+    int64_t together; /* of these, in one piece of work */
 } search;
 
-/* Memory of a worker for one set. */
+/* Some sets, and memory for them. */
 typedef struct room {
-    itg_round round;
-    double *e;
-    int32_t *q;
+    itg_round *rounds;
+    int64_t *sets; /* their numbers */
+    int64_t count;
+    itg_round_channel *channels;
+    double *doubles;
+    int32_t *codes;
 } room;
 
-static bool make_room(const search *s, int64_t first, room *m)
+/* How many sets go on together: several if H is too large for a cache. */
+static int64_t count_together(const itg_fit *f, int64_t sets)
+{
+    const int64_t n = f->layer->depth, each = (sets + f->how.threads - 1) / f->how.threads;
+    if (n * n * (int64_t)sizeof *f->h <= NEAR_BYTES) return 1;
+    return each < MOST_TOGETHER ? each : MOST_TOGETHER;
+}
+
+static bool make_room(const search *s, int64_t first, int64_t end, room *m)
 {
     const itg_fit *f = s->f;
-    int64_t n = f->layer->depth, count = s->channels;
-    size_t elements = (size_t)(count * n);
-    *m = (room){{.channels = calloc((size_t)count, sizeof *m->round.channels),
-                 .count = count,
-                 .n = n,
-                 .lo = s->grid->lo,
-                 .hi = s->grid->hi,
-                 .power_of_two = s->grid->power_of_two,
-                 .nearest = !f->round,
-                 .scratch = malloc(4 * (size_t)n * sizeof *m->round.scratch),
-                 .best = malloc(elements * sizeof *m->round.best),
-                 .stop = f->how.stop},
-                malloc(elements * sizeof *m->e),
-                malloc(elements * sizeof *m->q)};
-    if (!m->round.channels || !m->round.scratch || !m->round.best || !m->e || !m->q) return false;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t ch = first + i, g = ch / f->layer->rows;
-        m->round.channels[i] = (itg_round_channel){.h = f->h + g * n * n,
-                                                   .order = f->order + g * n,
-                                                   .v = f->v + ch * n,
-                                                   .c = f->c + ch * n,
-                                                   .q = m->q + i * n,
-                                                   .e = m->e + i * n};
+    const int64_t n = f->layer->depth;
+    const size_t sets = (size_t)(end - first), channels = sets * (size_t)s->channels;
+    *m = (room){calloc(sets, sizeof *m->rounds),
+                calloc(sets, sizeof *m->sets),
+                0,
+                calloc(channels, sizeof *m->channels),
+                malloc(3 * channels * (size_t)n * sizeof *m->doubles),
+                malloc(2 * channels * (size_t)n * sizeof *m->codes)};
+    if (!m->rounds || !m->sets || !m->channels || !m->doubles || !m->codes) return false;
+    for (int64_t set = first; set < end; set++) {
+        if (s->from && s->from[set] == s->codes->scale[set]) continue;
+        itg_round_channel *own = m->channels + m->count * s->channels;
+        double *doubles = m->doubles + m->count * s->channels * 3 * n;
+        int32_t *codes = m->codes + m->count * s->channels * 2 * n;
+        for (int64_t i = 0; i < s->channels; i++) {
+            int64_t ch = set * s->channels + i, g = ch / f->layer->rows;
+            own[i] = (itg_round_channel){.h = f->h + g * n * n,
+                                         .order = f->order + g * n,
+                                         .v = f->v + ch * n,
+                                         .c = f->c + ch * n,
+                                         .q = codes + i * n,
+                                         .e = doubles + 3 * i * n,
+                                         .up = doubles + (3 * i + 1) * n,
+                                         .down = doubles + (3 * i + 2) * n};
+        }
+        m->sets[m->count] = set;
+        m->rounds[m->count++] = (itg_round){.channels = own,
+                                            .count = s->channels,
+                                            .n = n,
+                                            .lo = s->grid->lo,
+                                            .hi = s->grid->hi,
+                                            .power_of_two = s->grid->power_of_two,
+                                            .nearest = !f->round,
+                                            .scale = s->codes->scale[set],
+                                            .best = codes + s->channels * n,
+                                            .stop = f->how.stop};
     }
     return true;
 }
 
 static void free_room(room *m)
 {
-    free(m->round.channels);
-    free(m->round.scratch);
-    free(m->round.best);
-    free(m->e);
-    free(m->q);
+    free(m->rounds);
+    free(m->sets);
+    free(m->channels);
+    free(m->doubles);
+    free(m->codes);
 }
 
-/* Searches codes and scale of the set, and keeps them if they are better. */
-static void search_set(const search *s, int64_t set, room *m)
+static int32_t *codes_of(const search *s, int64_t set)
 {
-    int64_t n = s->f->layer->depth;
-    int32_t *q = s->codes->q + set * s->channels * n;
-    size_t bytes = (size_t)(s->channels * n) * sizeof *q;
-    float *scale = &s->codes->scale[set];
-    memcpy(m->q, q, bytes);
-    m->round.scale = *scale;
-    double before = itg_round_energy(&m->round);
-    if (!itg_round_search(&m->round) || !(itg_round_energy(&m->round) < before)) return;
-    if (m->round.stopped) return;
-    memcpy(q, m->q, bytes);
-    *scale = m->round.scale;
+    return s->codes->q + set * s->channels * s->f->layer->depth;
 }
 
-static void fit_set_again(const search *s, int64_t set, room *m)
+static size_t code_bytes(const search *s)
 {
-    int64_t n = s->f->layer->depth;
-    m->round.scale = s->codes->scale[set];
-    itg_round_codes(&m->round);
-    memcpy(s->codes->q + set * s->channels * n, m->q,
-           (size_t)(s->channels * n) * sizeof *s->codes->q);
+    return (size_t)(s->channels * s->f->layer->depth) * sizeof *s->codes->q;
 }
 
-static itg_status run_set(void *context, int worker, int64_t set, itg_error *err)
+/* Searches codes and scales of the sets, and keeps them where they are better. */
+static void search_sets(const search *s, room *m)
+{
+    double before[MOST_TOGETHER];
+    for (int64_t k = 0; k < m->count; k++)
+        memcpy(m->rounds[k].channels->q, codes_of(s, m->sets[k]), code_bytes(s));
+    itg_round_errors(m->rounds, m->count);
+    for (int64_t k = 0; k < m->count; k++)
+        before[k] = itg_round_energy(&m->rounds[k]);
+    itg_round_search(m->rounds, m->count);
+    for (int64_t k = 0; k < m->count && !m->rounds->stopped; k++) {
+        const itg_round *r = &m->rounds[k];
+        if (r->zero || !(itg_round_energy(r) < before[k])) continue;
+        memcpy(codes_of(s, m->sets[k]), r->channels->q, code_bytes(s));
+        s->codes->scale[m->sets[k]] = r->scale;
+    }
+}
+
+static void fit_sets_again(const search *s, room *m)
+{
+    itg_round_codes(m->rounds, m->count);
+    for (int64_t k = 0; k < m->count; k++)
+        memcpy(codes_of(s, m->sets[k]), m->rounds[k].channels->q, code_bytes(s));
+}
+
+static itg_status run_sets(void *context, int worker, int64_t item, itg_error *err)
 {
     const search *s = context;
+    const int64_t pieces = (s->sets + s->together - 1) / s->together;
+    const int64_t group = item / pieces * s->sets, first = item % pieces * s->together;
+    const int64_t end = first + s->together < s->sets ? first + s->together : s->sets;
     room m = {0};
     (void)worker;
-    if (s->from && s->from[set] == s->codes->scale[set]) return ITG_OK;
-    bool ok = make_room(s, set * s->channels, &m);
-    if (ok && !s->from) search_set(s, set, &m);
-    if (ok && s->from) fit_set_again(s, set, &m);
-    bool stopped = m.round.stopped;
+    const bool ok = make_room(s, group + first, group + end, &m);
+    if (ok && m.count > 0 && !s->from) search_sets(s, &m);
+    if (ok && m.count > 0 && s->from) fit_sets_again(s, &m);
+    const bool stopped = ok && m.rounds->stopped;
     free_room(&m);
     if (!ok) return itg_fail(err, ITG_NO_MEMORY, "no memory for the codes of a channel");
     return stopped ? itg_fail(err, ITG_CANCELLED, "interrupted") : ITG_OK;
@@ -260,8 +300,11 @@ static itg_status run_set(void *context, int worker, int64_t set, itg_error *err
 itg_status itg_fit_again(const itg_fit *f, const itg_fit_grid *grid, const float *from,
                          itg_fit_codes *codes, itg_error *err)
 {
-    search s = {f, grid, from, codes, itg_layer_channels(f->layer) / codes->scale_count};
-    return itg_parallel_for(f->how.threads, codes->scale_count, run_set, &s, err);
+    const int64_t channels = itg_layer_channels(f->layer), all = codes->scale_count;
+    search s = {f, grid, from, codes, channels / all, all == 1 ? 1 : f->layer->rows, 1};
+    s.together = count_together(f, s.sets);
+    return itg_parallel_for(f->how.threads, all / s.sets * ((s.sets + s.together - 1) / s.together),
+                            run_sets, &s, err);
 }
 
 itg_status itg_fit_search(const itg_fit *f, const itg_fit_grid *grid, itg_fit_codes *codes,

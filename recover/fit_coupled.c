@@ -21,8 +21,7 @@ typedef struct coupling {
 
 /* Memory for one channel at a time. */
 typedef struct room {
-    double *c, *e, *scratch;
-    int32_t *best;
+    double *c, *e, *up, *down;
 } room;
 
 ITG_CLONES static void recover_add_row(double *to, const double *row, double factor, int64_t n)
@@ -33,27 +32,33 @@ ITG_CLONES static void recover_add_row(double *to, const double *row, double fac
 
 static bool make_room(int64_t n, room *m)
 {
-    size_t size = (size_t)n * sizeof(double);
-    *m = (room){malloc(size), malloc(size), malloc(4 * size), malloc((size_t)n * sizeof *m->best)};
-    return m->c && m->e && m->scratch && m->best;
+    const size_t size = (size_t)n * sizeof(double);
+    *m = (room){malloc(size), malloc(size), malloc(size), malloc(size)};
+    return m->c && m->e && m->up && m->down;
 }
 
 static void free_room(room *m)
 {
     free(m->c);
     free(m->e);
-    free(m->scratch);
-    free(m->best);
+    free(m->up);
+    free(m->down);
 }
 
 /* The problem of a channel, with the right side c and the errors e. */
-static itg_round problem(const coupling *s, int64_t channel, const room *m, double *c, double *e,
-                         itg_round_channel *out)
+static itg_round problem(const coupling *s, int64_t channel, const double *c, double *e,
+                         const room *m, itg_round_channel *out)
 {
     const itg_fit *f = s->f;
     int64_t n = f->layer->depth, g = channel / f->layer->rows;
-    *out = (itg_round_channel){
-        f->h + g * n * n, f->order + g * n, f->v + channel * n, c, s->codes->q + channel * n, e};
+    *out = (itg_round_channel){.h = f->h + g * n * n,
+                               .order = f->order + g * n,
+                               .v = f->v + channel * n,
+                               .c = c,
+                               .q = s->codes->q + channel * n,
+                               .e = e,
+                               .up = m->up,
+                               .down = m->down};
     return (itg_round){.channels = out,
                        .count = 1,
                        .n = n,
@@ -61,8 +66,6 @@ static itg_round problem(const coupling *s, int64_t channel, const room *m, doub
                        .hi = s->grid->hi,
                        .power_of_two = s->grid->power_of_two,
                        .scale = s->codes->scale[channel],
-                       .scratch = m->scratch,
-                       .best = m->best,
                        .stop = f->how.stop};
 }
 
@@ -74,9 +77,9 @@ static itg_status set_errors(void *context, int worker, int64_t channel, itg_err
     double *row = s->errors + channel * n;
     const room none = {0};
     itg_round_channel ch;
-    itg_round r = problem(s, channel, &none, s->f->c + channel * n, row, &ch);
+    itg_round r = problem(s, channel, s->f->c + channel * n, row, &none, &ch);
     (void)worker;
-    (void)itg_round_energy(&r);
+    itg_round_errors(&r, 1);
     for (int64_t k = 0; k < n; k++)
         row[k] *= (double)r.scale;
     return r.stopped ? itg_fail(err, ITG_CANCELLED, "interrupted") : ITG_OK;
@@ -94,12 +97,12 @@ static bool improve(const coupling *s, int64_t group, int64_t i, double least, c
     for (int64_t j = 0; j < rows; j++)
         if (j != i) recover_add_row(m->c, s->errors + (group * rows + j) * n, weights[j] / own, n);
     itg_round_channel ch;
-    itg_round r = problem(s, channel, m, m->c, m->e, &ch);
+    itg_round r = problem(s, channel, m->c, m->e, m, &ch);
     for (int64_t k = 0; k < n; k++) {
         m->e[k] = (row[k] + m->c[k]) / (double)r.scale;
         m->c[k] += c[k];
     }
-    itg_round_improve(&r);
+    itg_round_improve(&r, 1);
     s->codes->scale[channel] = r.scale;
     for (int64_t k = 0; k < n; k++)
         row[k] = c[k] - m->c[k] + (double)r.scale * m->e[k];

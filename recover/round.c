@@ -12,7 +12,9 @@ enum {
     BINARY_SCALES = 4,
     SWEEPS = 2,
     MORE_SWEEPS = 6,
-    PAIR_SWEEPS = 2
+    PAIR_SWEEPS = 2,
+    PART = 64, /* rows of H between two questions whether the work is wanted */
+    LANES = 16
 };
 #define SCALE_STEP 0.1 /* relative to the largest scale */
 #define NEAREST_STEP 0.025
@@ -33,30 +35,58 @@ static double nearest(const itg_round *r, double x)
     return q < r->lo ? r->lo : q > r->hi ? r->hi : q;
 }
 
-static void set_errors(const itg_round *r, const itg_round_channel *ch)
-{
-    for (int64_t i = 0; i < r->n; i++)
-        ch->e[i] = ch->c[i] / (double)r->scale;
-    for (int64_t i = 0; i < r->n; i++)
-        if (ch->q[i] != 0) recover_move(ch->e, ch->h + i * r->n, ch->q[i], r->n);
-}
+/* ---- problems that go on together ---- */
+
+/* A row of H may come from memory: all channels use it before the next one. */
+#define FOR_CHANNELS(r, ch)                                                                        \
+    for (itg_round *r = t->at; r < t->at + t->count; r++)                                          \
+        for (itg_round_channel *ch = r->channels; r->active && ch < r->channels + r->count; ch++)
+
+typedef struct together {
+    itg_round *at;
+    int64_t count, n;
+} together;
 
 /* Returns whether the work is still wanted. */
-static bool goes_on(itg_round *r)
+static bool goes_on(const together *t)
 {
-    r->stopped = r->stopped || (r->stop && itg_check_stop(r->stop, NULL) != ITG_OK);
-    return !r->stopped;
+    const itg_stop *stop = t->at->stop;
+    if (!t->at->stopped && stop && itg_check_stop(stop, NULL) != ITG_OK)
+        for (int64_t k = 0; k < t->count; k++)
+            t->at[k].stopped = true;
+    return !t->at->stopped;
 }
 
-static void start(itg_round *r, float scale)
+static int64_t part_end(const together *t, int64_t first)
 {
-    r->scale = scale;
-    for (int64_t k = 0; k < r->count && goes_on(r); k++) {
-        itg_round_channel *ch = &r->channels[k];
-        for (int64_t i = 0; i < r->n; i++)
-            ch->q[i] = (int32_t)nearest(r, ch->v[i] / (double)scale);
-        set_errors(r, ch);
-    }
+    return first + PART < t->n ? first + PART : t->n;
+}
+
+static bool activate(const together *t)
+{
+    bool any = false;
+    for (int64_t k = 0; k < t->count; k++)
+        any |= t->at[k].active = !t->at[k].zero;
+    return any;
+}
+
+static void set_errors(const together *t)
+{
+    FOR_CHANNELS(r, ch)
+    for (int64_t i = 0; i < t->n; i++)
+        ch->e[i] = ch->c[i] / (double)r->scale;
+    for (int64_t first = 0; first < t->n && goes_on(t); first += PART)
+        for (int64_t i = first; i < part_end(t, first); i++)
+            FOR_CHANNELS(r, ch)
+    if (ch->q[i] != 0) recover_move(ch->e, ch->h + i * t->n, ch->q[i], t->n);
+}
+
+static void start(const together *t)
+{
+    FOR_CHANNELS(r, ch)
+    for (int64_t i = 0; i < t->n; i++)
+        ch->q[i] = (int32_t)nearest(r, ch->v[i] / (double)r->scale);
+    set_errors(t);
 }
 
 static void move(const itg_round *r, const itg_round_channel *ch, int64_t i, int32_t delta)
@@ -65,112 +95,115 @@ static void move(const itg_round *r, const itg_round_channel *ch, int64_t i, int
     recover_move(ch->e, ch->h + i * r->n, delta, r->n);
 }
 
-/* Moves each code to its best value while the others stay. Returns whether one moved. */
-static bool sweep_channel(const itg_round *r, const itg_round_channel *ch)
+static bool move_code(const itg_round *r, const itg_round_channel *ch, int64_t i)
 {
-    bool moved = false;
-    for (int64_t k = 0; k < r->n; k++) {
-        int64_t i = ch->order[k];
-        double diagonal = ch->h[i * r->n + i];
-        if (!(diagonal > 0)) continue;
-        int32_t to = (int32_t)nearest(r, ch->q[i] + ch->e[i] / diagonal);
-        if (to == ch->q[i]) continue;
-        move(r, ch, i, to - ch->q[i]);
-        moved = true;
-    }
-    return moved;
+    const double diagonal = ch->h[i * r->n + i];
+    if (!(diagonal > 0)) return false;
+    int32_t to = (int32_t)nearest(r, ch->q[i] + ch->e[i] / diagonal);
+    if (to == ch->q[i]) return false;
+    move(r, ch, i, to - ch->q[i]);
+    return true;
 }
 
-static bool sweep(itg_round *r)
+/* Moves each code to its best value while the others stay. Sets `moved` where one did. */
+static void sweep(const together *t)
 {
-    bool moved = false;
-    for (int64_t k = 0; k < r->count && goes_on(r); k++)
-        moved |= sweep_channel(r, &r->channels[k]);
-    return moved;
+    for (int64_t k = 0; k < t->count; k++)
+        t->at[k].moved = false;
+    for (int64_t first = 0; first < t->n && goes_on(t); first += PART)
+        for (int64_t k = first; k < part_end(t, first); k++)
+            FOR_CHANNELS(r, ch)
+    r->moved |= move_code(r, ch, ch->order[k]);
 }
 
 /* ---- pairs ---- */
 
-/* Computes, for every j, the change of the error / s^2 if code i moves by delta and code j by the
- * better of 1 and -1. e: c / s - H q. */
-ITG_CLONES static void recover_pair_changes(const double *h, const double *e,
-                                            const double *diagonal, const double *room_up,
-                                            const double *room_down, double delta, int64_t n,
-                                            double *out)
+/* Computes the least change of the error / s^2 over all codes that move up or down by 1 while code
+ * i, with this row of H, moves up by 1 (least[0]) or down (least[1]); without its own change. up,
+ * down: the diagonal, or NO_ROOM. e: c / s - H q. */
+ITG_CLONES static void recover_pair_minima(const double *h, const double *e, const double *up,
+                                           const double *down, int64_t n, double least[2])
 {
-    for (int64_t j = 0; j < n; j++) {
-        double slope = 2 * (delta * h[j] - e[j]);
-        double up = diagonal[j] + slope + room_up[j], down = diagonal[j] - slope + room_down[j];
-        out[j] = up < down ? up : down;
+    double a[LANES], b[LANES];
+    for (int k = 0; k < LANES; k++)
+        a[k] = b[k] = NO_ROOM;
+    for (int64_t j = 0; j < n; j += LANES) {
+        const int64_t lanes = n - j < LANES ? n - j : LANES;
+        for (int64_t k = 0; k < lanes; k++) {
+            double slope = 2 * (h[j + k] - e[j + k]), other = 2 * (-h[j + k] - e[j + k]);
+            double x = up[j + k] + slope, y = down[j + k] - slope;
+            a[k] = x < a[k] ? x : a[k];
+            a[k] = y < a[k] ? y : a[k];
+            x = up[j + k] + other;
+            y = down[j + k] - other;
+            b[k] = x < b[k] ? x : b[k];
+            b[k] = y < b[k] ? y : b[k];
+        }
+    }
+    least[0] = least[1] = NO_ROOM;
+    for (int k = 0; k < LANES; k++) {
+        least[0] = a[k] < least[0] ? a[k] : least[0];
+        least[1] = b[k] < least[1] ? b[k] : least[1];
     }
 }
 
-typedef struct pairs {
-    const itg_round *r;
-    const itg_round_channel *ch;
-    double *diagonal, *room_up, *room_down, *change;
-} pairs;
-
-static void set_room(const pairs *p, int64_t j)
+/* Returns the first code whose move changes the error by `least` while code i moves by delta. */
+static int64_t partner_of(const itg_round *r, const itg_round_channel *ch, const double *h,
+                          int32_t delta, double least)
 {
-    p->room_up[j] = p->ch->q[j] < p->r->hi ? 0 : NO_ROOM;
-    p->room_down[j] = p->ch->q[j] > p->r->lo ? 0 : NO_ROOM;
+    for (int64_t j = 0; j < r->n; j++) {
+        double slope = 2 * (delta * h[j] - ch->e[j]);
+        if (ch->up[j] + slope == least || ch->down[j] - slope == least) return j;
+    }
+    return -1;
 }
 
-/* Returns the partner with the smallest change, other than the code itself. */
-static int64_t best_partner(const pairs *p, int64_t i, double *change)
+static void set_room(const itg_round *r, const itg_round_channel *ch, int64_t j)
 {
-    int64_t best = -1;
-    for (int64_t j = 0; j < p->r->n; j++)
-        if (p->change[j] < *change && j != i) {
-            *change = p->change[j];
-            best = j;
-        }
-    return best;
+    const double diagonal = ch->h[j * r->n + j];
+    ch->up[j] = ch->q[j] < r->hi ? diagonal : NO_ROOM;
+    ch->down[j] = ch->q[j] > r->lo ? diagonal : NO_ROOM;
 }
 
-static bool move_pair(const pairs *p, int64_t i)
+/* Moves code i by 1 or -1 together with the partner that helps most, if that helps. */
+static bool move_pair(const itg_round *r, const itg_round_channel *ch, int64_t i)
 {
-    const itg_round_channel *ch = p->ch;
-    int64_t n = p->r->n, partner = -1;
-    const double *h = ch->h + i * n;
+    const double *h = ch->h + i * r->n;
+    double least[2], change = 0, limit = -LEAST_GAIN * h[i];
     int32_t delta = 0;
-    double least = -LEAST_GAIN * h[i];
+    ch->up[i] = ch->down[i] = NO_ROOM; /* no partner of its own */
+    recover_pair_minima(h, ch->e, ch->up, ch->down, r->n, least);
     for (int32_t d = 1; d >= -1; d -= 2) {
-        if (ch->q[i] + d > p->r->hi || ch->q[i] + d < p->r->lo) continue;
-        double own = h[i] - 2 * d * ch->e[i], change = least - own;
-        recover_pair_changes(h, ch->e, p->diagonal, p->room_up, p->room_down, d, n, p->change);
-        int64_t j = best_partner(p, i, &change);
-        if (j < 0) continue;
-        least = own + change;
-        partner = j;
+        double own = h[i] - 2 * d * ch->e[i], other = least[d < 0];
+        if (ch->q[i] + d > r->hi || ch->q[i] + d < r->lo || !(other < limit - own)) continue;
+        limit = own + other;
+        change = other;
         delta = d;
     }
-    if (partner < 0) return false;
-    double slope = delta * h[partner] - ch->e[partner];
-    bool up = p->room_down[partner] > 0 || (slope <= 0 && p->room_up[partner] == 0);
-    move(p->r, ch, i, delta);
-    move(p->r, ch, partner, up ? 1 : -1);
-    set_room(p, i);
-    set_room(p, partner);
-    return true;
+    int64_t partner = delta ? partner_of(r, ch, h, delta, change) : -1;
+    if (partner >= 0) {
+        double slope = delta * h[partner] - ch->e[partner];
+        bool up = ch->q[partner] == r->lo || (slope <= 0 && ch->q[partner] < r->hi);
+        move(r, ch, i, delta);
+        move(r, ch, partner, up ? 1 : -1);
+        set_room(r, ch, partner);
+    }
+    set_room(r, ch, i);
+    return partner >= 0;
 }
 
-static bool sweep_pairs(itg_round *r)
+/* Sets `moved` where a pair did. */
+static void sweep_pairs(const together *t)
 {
-    bool moved = false;
-    for (int64_t k = 0; k < r->count && goes_on(r); k++) {
-        const itg_round_channel *ch = &r->channels[k];
-        pairs p = {
-            r, ch, r->scratch, r->scratch + r->n, r->scratch + 2 * r->n, r->scratch + 3 * r->n};
-        for (int64_t j = 0; j < r->n; j++) {
-            p.diagonal[j] = ch->h[j * r->n + j];
-            set_room(&p, j);
-        }
-        for (int64_t i = 0; i < r->n; i++)
-            moved |= move_pair(&p, ch->order[i]);
-    }
-    return moved;
+    for (int64_t k = 0; k < t->count; k++)
+        t->at[k].moved = false;
+    FOR_CHANNELS(r, ch)
+    for (int64_t j = 0; j < t->n; j++)
+        set_room(r, ch, j);
+    for (int64_t first = 0; first < t->n && goes_on(t); first += PART)
+        for (int64_t k = first; k < part_end(t, first); k++)
+            FOR_CHANNELS(r, ch)
+    r->moved |= move_pair(r, ch, ch->order[k]);
 }
 
 /* ---- scales ---- */
@@ -193,19 +226,12 @@ static void sum_products(const itg_round *r, double *qc, double *qe)
     }
 }
 
-/* Returns s^2 q H q' - 2 s q c', where H q' = c / s - e. */
-static double energy(const itg_round *r)
+/* s^2 q H q' - 2 s q c', where H q' = c / s - e. */
+double itg_round_energy(const itg_round *r)
 {
     double qc, qe, s = (double)r->scale;
     sum_products(r, &qc, &qe);
     return -s * qc - s * s * qe;
-}
-
-double itg_round_energy(itg_round *r)
-{
-    for (int64_t k = 0; k < r->count && goes_on(r); k++)
-        set_errors(r, &r->channels[k]);
-    return energy(r);
 }
 
 /* Sets the best scale for the codes: q c' / q H q'. */
@@ -253,55 +279,107 @@ static void keep_codes(const itg_round *r)
         memcpy(r->best + k * r->n, r->channels[k].q, sizeof *r->best * (size_t)r->n);
 }
 
-static void restore_codes(itg_round *r, float scale)
+static void restore_codes(const itg_round *r)
 {
-    r->scale = scale;
-    for (int64_t k = 0; k < r->count && goes_on(r); k++) {
+    for (int64_t k = 0; k < r->count; k++)
         memcpy(r->channels[k].q, r->best + k * r->n, sizeof *r->best * (size_t)r->n);
-        set_errors(r, &r->channels[k]);
+}
+
+/* What has not moved is done; returns whether something is left. */
+static bool keep_moved(const together *t)
+{
+    bool any = false;
+    for (int64_t k = 0; k < t->count; k++)
+        any |= t->at[k].active = t->at[k].active && t->at[k].moved;
+    return any;
+}
+
+/* Sweeps until nothing moves, or the limits are reached. fixed: scales do not change. */
+static void sweep_until_stable(const together *t, bool fixed)
+{
+    if (t->at->nearest || !activate(t)) return;
+    for (int k = 0; k < MORE_SWEEPS; k++) {
+        sweep(t);
+        if (!keep_moved(t)) break;
+        for (itg_round *r = t->at; !fixed && r < t->at + t->count; r++)
+            if (r->active) refit(r);
+    }
+    (void)activate(t);
+    for (int k = 0; k < PAIR_SWEEPS; k++) {
+        sweep_pairs(t);
+        if (!keep_moved(t)) break;
+        sweep(t);
     }
 }
 
-/* Sweeps until nothing moves, or the limits are reached. fixed: the scale does not change. */
-static void sweep_until_stable(itg_round *r, bool fixed)
+/* Codes for the scale that is tried, where they are the best so far. */
+static void try_scale(const together *t, int k)
 {
-    if (r->nearest) return;
-    for (int k = 0; k < MORE_SWEEPS && sweep(r); k++)
-        if (!fixed) refit(r);
-    for (int k = 0; k < PAIR_SWEEPS && sweep_pairs(r); k++)
-        (void)sweep(r);
-}
-
-bool itg_round_search(itg_round *r)
-{
-    double largest = largest_scale(r), least = 0;
-    float best = 0;
-    if (!(largest >= (double)FLT_MIN)) return false;
-    int scales = r->power_of_two ? BINARY_SCALES : r->nearest ? NEAREST_SCALES : SCALES;
-    for (int k = 0; k < scales; k++) {
-        start(r, tried_scale(r, largest, k));
-        for (int i = 0; i < SWEEPS && !r->nearest; i++) {
-            (void)sweep(r);
-            refit(r);
-        }
-        double e = energy(r);
-        if (best > 0 && !(e < least)) continue;
-        least = e;
-        best = r->scale;
+    for (itg_round *r = t->at; r < t->at + t->count; r++)
+        if (r->active) r->scale = tried_scale(r, r->largest, k);
+    start(t);
+    for (int i = 0; i < SWEEPS && !t->at->nearest; i++) {
+        sweep(t);
+        for (itg_round *r = t->at; r < t->at + t->count; r++)
+            if (r->active) refit(r);
+    }
+    for (itg_round *r = t->at; r < t->at + t->count; r++) {
+        const double e = r->active ? itg_round_energy(r) : 0;
+        if (!r->active || (r->best_scale > 0 && !(e < r->least))) continue;
+        r->least = e;
+        r->best_scale = r->scale;
         keep_codes(r);
     }
-    restore_codes(r, best);
-    sweep_until_stable(r, false);
-    return true;
 }
 
-void itg_round_improve(itg_round *r)
+static together all_of(itg_round *rounds, int64_t count)
 {
-    sweep_until_stable(r, false);
+    const together t = {rounds, count, rounds->n};
+    for (int64_t k = 0; k < count; k++)
+        rounds[k].zero = false;
+    (void)activate(&t);
+    return t;
 }
 
-void itg_round_codes(itg_round *r)
+void itg_round_errors(itg_round *rounds, int64_t count)
 {
-    start(r, r->scale);
-    sweep_until_stable(r, true);
+    const together t = all_of(rounds, count);
+    set_errors(&t);
+}
+
+void itg_round_search(itg_round *rounds, int64_t count)
+{
+    const together t = all_of(rounds, count);
+    const int scales = rounds->power_of_two ? BINARY_SCALES
+                       : rounds->nearest    ? NEAREST_SCALES
+                                            : SCALES;
+    for (itg_round *r = rounds; r < rounds + count; r++) {
+        r->largest = largest_scale(r);
+        r->zero = !(r->largest >= (double)FLT_MIN);
+        r->best_scale = 0;
+    }
+    for (int k = 0; k < scales && activate(&t); k++)
+        try_scale(&t, k);
+    for (itg_round *r = rounds; r < rounds + count; r++) {
+        if (!r->active) continue;
+        r->scale = r->best_scale;
+        restore_codes(r);
+    }
+    set_errors(&t);
+    sweep_until_stable(&t, false);
+    (void)activate(&t);
+    set_errors(&t);
+}
+
+void itg_round_improve(itg_round *rounds, int64_t count)
+{
+    const together t = all_of(rounds, count);
+    sweep_until_stable(&t, false);
+}
+
+void itg_round_codes(itg_round *rounds, int64_t count)
+{
+    const together t = all_of(rounds, count);
+    start(&t);
+    sweep_until_stable(&t, true);
 }

@@ -10,6 +10,7 @@ typedef struct itg_round_channel {
     const double *v, *c;  /* [n]; c = H v */
     int32_t *q;           /* [n] */
     double *e;            /* [n]: c / s - H q */
+    double *up, *down;    /* [n]: scratch */
 } itg_round_channel;
 
 /* Channels that share a scale. */
@@ -20,18 +21,28 @@ typedef struct itg_round {
     bool power_of_two;
     bool nearest; /* codes are those nearest to v / s */
     float scale;
-    double *scratch;      /* [4 * n] */
-    int32_t *best;        /* [count * n] */
-    const itg_stop *stop; /* asked before each channel of each pass; NULL: never */
+    int32_t *best;        /* [count * n]: scratch */
+    const itg_stop *stop; /* asked between parts of each pass; NULL: never */
     bool stopped;         /* the codes are worth nothing */
+    bool zero;            /* all weights are zero */
+    /* Private. */
+    bool active, moved;
+    double largest, least;
+    float best_scale;
 } itg_round;
 
-/* Sum of the channels' errors with their present codes, minus that with all zeros. */
-double itg_round_energy(itg_round *r);
-/* Finds codes and the scale with the smallest error. False: all weights are zero. */
-bool itg_round_search(itg_round *r);
-/* Improves the present codes and scale, whose e is set. */
-void itg_round_improve(itg_round *r);
-/* Finds codes for the present scale. */
-void itg_round_codes(itg_round *r);
+/* All of these work on several problems at a time, each by itself, and are quicker so where H is
+ * large and the same for all. The problems have n, codes, power_of_two, nearest and stop in
+ * common. */
+
+/* Sets e for the present codes and scales. */
+void itg_round_errors(itg_round *rounds, int64_t count);
+/* Finds codes and the scale with the smallest error, and sets e; or sets `zero`. */
+void itg_round_search(itg_round *rounds, int64_t count);
+/* Improves the present codes and scales. e is set before and after. */
+void itg_round_improve(itg_round *rounds, int64_t count);
+/* Finds codes for the present scales. */
+void itg_round_codes(itg_round *rounds, int64_t count);
+/* Sum of the channels' errors with their present codes and e, minus that with all zeros. */
+double itg_round_energy(const itg_round *round);
 #endif

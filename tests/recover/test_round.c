@@ -9,7 +9,8 @@
 enum { N = 4, CHANNELS = 2 };
 
 typedef struct problem {
-    double h[N * N], v[CHANNELS][N], c[CHANNELS][N], e[CHANNELS][N], scratch[4 * N];
+    double h[N * N], v[CHANNELS][N], c[CHANNELS][N], e[CHANNELS][N], up[CHANNELS][N],
+        down[CHANNELS][N];
     int32_t order[N], q[CHANNELS][N], best[CHANNELS * N];
     itg_round_channel channels[CHANNELS];
     itg_round round;
@@ -38,8 +39,8 @@ static void make(problem *p, uint64_t seed, int64_t channels, int32_t lo, int32_
         for (int i = 0; i < N; i++)
             for (int j = 0; j < N; j++)
                 p->c[ch][i] += p->h[i * N + j] * p->v[ch][j];
-        p->channels[ch] =
-            (itg_round_channel){p->h, p->order, p->v[ch], p->c[ch], p->q[ch], p->e[ch]};
+        p->channels[ch] = (itg_round_channel){p->h,     p->order, p->v[ch],  p->c[ch],
+                                              p->q[ch], p->e[ch], p->up[ch], p->down[ch]};
     }
     p->round = (itg_round){.channels = p->channels,
                            .count = channels,
@@ -47,7 +48,6 @@ static void make(problem *p, uint64_t seed, int64_t channels, int32_t lo, int32_
                            .lo = lo,
                            .hi = hi,
                            .power_of_two = power_of_two,
-                           .scratch = p->scratch,
                            .best = p->best};
 }
 
@@ -121,7 +121,8 @@ static void codes_are_near_the_best(void **state)
     for (int i = 0; i < cases; i++) {
         problem p;
         make(&p, (uint64_t)i, 1, -2, 1, false);
-        assert_true(itg_round_search(&p.round));
+        itg_round_search(&p.round, 1);
+        assert_false(p.round.zero);
         for (int k = 0; k < N; k++)
             assert_true(p.q[0][k] >= -2 && p.q[0][k] <= 1);
         double e = total_error(&p), energy = itg_round_energy(&p.round) + zero_error(&p);
@@ -144,7 +145,7 @@ static void fixed_scale(void **state)
         problem p;
         make(&p, i, 1, -3, 3, false);
         p.round.scale = 0.25f;
-        itg_round_codes(&p.round);
+        itg_round_codes(&p.round, 1);
         assert_true(p.round.scale == 0.25f);
         found += total_error(&p);
         least += least_error(&p, 0, 0.25);
@@ -158,7 +159,8 @@ static void shared_scale(void **state)
     for (uint64_t i = 0; i < 50; i++) {
         problem p;
         make(&p, i, CHANNELS, -8, 7, false);
-        assert_true(itg_round_search(&p.round));
+        itg_round_search(&p.round, 1);
+        assert_false(p.round.zero);
         double apart = 0;
         for (int64_t ch = 0; ch < CHANNELS; ch++)
             apart += least_error(&p, ch, (double)p.round.scale);
@@ -172,7 +174,8 @@ static void powers_of_two(void **state)
     for (uint64_t i = 0; i < 50; i++) {
         problem p;
         make(&p, i, CHANNELS, -8, 7, true);
-        assert_true(itg_round_search(&p.round));
+        itg_round_search(&p.round, 1);
+        assert_false(p.round.zero);
         uint32_t bits;
         memcpy(&bits, &p.round.scale, sizeof bits);
         assert_int_equal(bits & 0x7fffff, 0);
@@ -181,14 +184,73 @@ static void powers_of_two(void **state)
             for (int64_t ch = 0; ch < CHANNELS; ch++) {
                 other.channels[ch].q = other.q[ch];
                 other.channels[ch].e = other.e[ch];
+                other.channels[ch].up = other.up[ch];
+                other.channels[ch].down = other.down[ch];
             }
             other.round.channels = other.channels;
-            other.round.scratch = other.scratch;
             other.round.scale = (float)s;
-            itg_round_codes(&other.round);
+            itg_round_codes(&other.round, 1);
             assert_true(total_error(&p) <= total_error(&other) * 1.6 + 1e-9);
         }
     }
+}
+
+static void point_into(problem *p)
+{
+    for (int64_t ch = 0; ch < CHANNELS; ch++)
+        p->channels[ch] = (itg_round_channel){p->h,     p->order, p->v[ch],  p->c[ch],
+                                              p->q[ch], p->e[ch], p->up[ch], p->down[ch]};
+    p->round.channels = p->channels;
+    p->round.best = p->best;
+}
+
+/* What problems give does not depend on the others that they go on together with. */
+static void together_as_alone(void **state)
+{
+    enum { COUNT = 5 };
+    problem alone[COUNT], all[COUNT];
+    itg_round rounds[COUNT];
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        for (uint64_t k = 0; k < COUNT; k++) {
+            make(&alone[k], seed * COUNT + k, CHANNELS, -4, 3, seed % 4 == 3);
+            if (k == 2) { /* all zeros among others */
+                memset(alone[k].v, 0, sizeof alone[k].v);
+                memset(alone[k].c, 0, sizeof alone[k].c);
+            }
+            all[k] = alone[k];
+            point_into(&all[k]);
+            rounds[k] = all[k].round;
+            itg_round_search(&alone[k].round, 1);
+        }
+        itg_round_search(rounds, COUNT);
+        for (int k = 0; k < COUNT; k++) {
+            assert_int_equal(rounds[k].zero, k == 2);
+            assert_int_equal(alone[k].round.zero, k == 2);
+            if (k == 2) continue;
+            assert_true(rounds[k].scale == alone[k].round.scale);
+            assert_memory_equal(all[k].q, alone[k].q, sizeof alone[k].q);
+            assert_memory_equal(all[k].e, alone[k].e, sizeof alone[k].e);
+        }
+    }
+}
+
+static bool is_stopped(void *context)
+{
+    return --*(int *)context < 0;
+}
+
+static void stops(void **state)
+{
+    (void)state;
+    int left = 3;
+    const itg_stop stop = {is_stopped, &left};
+    problem p;
+    make(&p, 5, CHANNELS, -4, 3, false);
+    p.round.stop = &stop;
+    itg_round_search(&p.round, 1);
+    assert_true(p.round.stopped);
+    assert_int_equal(left, -1); /* it is asked no more */
 }
 
 static void nothing_to_round(void **state)
@@ -198,14 +260,18 @@ static void nothing_to_round(void **state)
     make(&p, 1, 1, -2, 1, false);
     memset(p.v, 0, sizeof p.v);
     memset(p.c, 0, sizeof p.c);
-    assert_false(itg_round_search(&p.round));
+    itg_round_search(&p.round, 1);
+    assert_true(p.round.zero);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codes_are_near_the_best), cmocka_unit_test(fixed_scale),
-        cmocka_unit_test(shared_scale), cmocka_unit_test(powers_of_two),
-        cmocka_unit_test(nothing_to_round)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(codes_are_near_the_best),
+                                       cmocka_unit_test(fixed_scale),
+                                       cmocka_unit_test(shared_scale),
+                                       cmocka_unit_test(powers_of_two),
+                                       cmocka_unit_test(nothing_to_round),
+                                       cmocka_unit_test(together_as_alone),
+                                       cmocka_unit_test(stops)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
