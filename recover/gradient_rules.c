@@ -331,7 +331,7 @@ static itg_status map_broadcast(const itg_shape *from, const itg_shape *to, int6
     return ITG_OK;
 }
 
-/* The output's shape with the reduced axes as ones. */
+/* The output's shape with the reduced axes, which are all stated by now, as ones. */
 static itg_shape kept_shape(const itg_graph *g, const itg_node *n)
 {
     itg_shape s = input_of(g, n, 0)->shape;
@@ -341,8 +341,6 @@ static itg_shape kept_shape(const itg_graph *g, const itg_node *n)
         s.dims[d] = 1;
     for (int32_t i = 0; i < t->axes_count && !pool; i++)
         s.dims[t->axes[i]] = 1;
-    for (int32_t d = 0; d < s.rank && t->axes_count == 0 && !pool; d++)
-        s.dims[d] = 1;
     return s;
 }
 
@@ -405,12 +403,12 @@ static itg_status transpose_weights(const itg_graph *g, const itg_node *n, itg_r
     rule->weights = malloc((size_t)elements_of(&v->shape) * sizeof *w + 1);
     if (!rule->weights) return itg_fail(err, ITG_NO_MEMORY, "no memory for gradients");
     const int64_t *d = v->shape.dims;
-    rule->scratch = elements_of(&input_of(g, n, 0)->shape) +
-                    elements_of(&g->values[n->outputs[0]].shape); /* of one batch, at least */
     if (n->op != ITG_OP_CONV) {
         transpose(w, d[0], d[1], false, rule->weights);
         return ITG_OK;
     }
+    rule->scratch = elements_of(&input_of(g, n, 0)->shape) +
+                    elements_of(&g->values[n->outputs[0]].shape); /* of one batch, at least */
     const int64_t in = d[1], taps = elements_of(&v->shape) / d[0] / d[1];
     for (int64_t i = 0; i < d[0] * in * taps; i++) {
         int64_t k = i / (in * taps), c = i / taps % in, t = i % taps;
@@ -458,7 +456,13 @@ itg_status itg_rule_prepare(const itg_graph *g, const itg_node *n, itg_rule *out
     *out = (itg_rule){.fn = rule_of(g, n)};
     for (int32_t i = 0; i < n->input_count; i++)
         if (varies(g, n, i) && g->values[n->inputs[i]].dtype != ITG_F32) out->fn = NULL;
-    if (out->fn == move) status = map_move(g, n, &out->map, err);
+    if (out->fn == move) {
+        status = map_move(g, n, &out->map, err);
+        if (status == ITG_BAD_ARGUMENT) { /* such as Dropout's mask */
+            out->fn = NULL;
+            status = ITG_OK;
+        }
+    }
     if (out->fn == binary) {
         const itg_shape *y = &g->values[n->outputs[0]].shape;
         status = map_broadcast(&input_of(g, n, 0)->shape, y, &out->map, err);

@@ -176,6 +176,12 @@ static void means(void **state)
         g = make_graph();
         check(g, ADD_OP(g, ITG_OP_REDUCE_MEAN, "y", &a, add_input(g, "x", "1,3,4,5")));
     }
+    itg_attrs none = {.keepdims = 1}, all = none;
+    none.noop_with_empty_axes = true;
+    g = make_graph();
+    check(g, ADD_OP(g, ITG_OP_REDUCE_SUM, "y", &none, add_input(g, "x", "1,3,4")));
+    g = make_graph();
+    check(g, ADD_OP(g, ITG_OP_REDUCE_SUM, "y", &all, add_input(g, "x", "1,3,4")));
 }
 
 /* Each move is followed by a product, so that elements in the wrong place are seen. */
