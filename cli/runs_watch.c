@@ -42,6 +42,7 @@ static void show(watch *w, const itg_cli_shown *s)
         w->seen = 0;
     }
     if (s->count == w->seen) return;
+    if (!s->floor_known) return; /* the run was read before its float score was in it */
     w->seen = s->count;
     itg_cli_progress_show(&w->progress, &s->trials[s->count - 1],
                           find_best(s, &best) ? &best : NULL,
