@@ -37,7 +37,8 @@ def make_strategy(program, case, files, folder):
     number k + turn."""
     style, path = case.style, os.path.join(folder, "strategy.json")
     options = ["--hw", case.target, "--calib", files.calibration, "--calib-limit", str(CALIBRATION), *case.pair.preprocessing,
-               "--data", files.samples, "--limit", "1", "--uniform", "8", "--activation-bits", str(style.activation_bits)]
+               "--data", files.samples, "--limit", "1", "--uniform", "8", "--activation-bits", str(style.activation_bits),
+               "--recover", "none"]  # codes would be of 8 bits, whatever the widths become
     call(program, "simulate", files.model, *options, "--weight-bits", "8", "-o", path)
     strategy = read_json(path)
     other = os.path.join(folder, "other.json")
