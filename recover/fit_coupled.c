@@ -2,8 +2,8 @@
  * the errors of a group's channels, the sum over i, j of M_ij E_i H E_j' is the least for channel
  * i, the others given, where it is coded for V_i + sum over j of M_ij / M_ii E_j. */
 #include "recover/fit.h"
-#include "kernels/clones.h"
 #include "recover/round.h"
+#include "recover/solve.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,12 +23,6 @@ typedef struct coupling {
 typedef struct room {
     double *c, *e, *up, *down;
 } room;
-
-ITG_CLONES static void recover_add_row(double *to, const double *row, double factor, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] += factor * row[i];
-}
 
 static bool make_room(int64_t n, room *m)
 {
@@ -95,7 +89,8 @@ static bool improve(const coupling *s, int64_t group, int64_t i, double least, c
     if (!(own > 0)) return true;
     memset(m->c, 0, (size_t)n * sizeof *m->c);
     for (int64_t j = 0; j < rows; j++)
-        if (j != i) recover_add_row(m->c, s->errors + (group * rows + j) * n, weights[j] / own, n);
+        if (j != i)
+            itg_row_subtract(m->c, s->errors + (group * rows + j) * n, -weights[j] / own, n);
     itg_round_channel ch;
     itg_round r = problem(s, channel, m->c, m->e, m, &ch);
     for (int64_t k = 0; k < n; k++) {

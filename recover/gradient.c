@@ -61,7 +61,9 @@ static void find_known(itg_gradient_plan *p)
         bool ok = p->rules[n].fn != NULL;
         for (int32_t k = 0; k < node->output_count; k++)
             ok = ok && (node->outputs[k] == ITG_NONE || p->known[node->outputs[k]]);
-        for (int32_t i = 0; i < node->input_count && !ok; i++)
+        if (ok) continue;
+        p->rules[n].fn = NULL;
+        for (int32_t i = 0; i < node->input_count; i++)
             if (node->inputs[i] != ITG_NONE) p->known[node->inputs[i]] = false;
     }
 }
@@ -244,10 +246,7 @@ static void backward(const itg_gradient_run *r, int64_t sample)
     draw(r, sample);
     for (itg_id n = g->node_count - 1; n >= 0; n--) {
         const itg_node *node = &g->nodes[n];
-        bool wanted = p->rules[n].fn != NULL;
-        for (int32_t k = 0; k < node->output_count; k++)
-            wanted = wanted && (node->outputs[k] == ITG_NONE || p->known[node->outputs[k]]);
-        if (!wanted) continue;
+        if (!p->rules[n].fn) continue;
         bind(r, node);
         const itg_rule_call call = {g,      node,   &p->rules[n], r->in,
                                     r->out, r->gin, r->gout,      r->scratch};

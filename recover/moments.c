@@ -66,9 +66,17 @@ int64_t itg_digits_sum(const itg_digits *d, int64_t group, int64_t row)
     return sum;
 }
 
+/* With UndefinedBehaviorSanitizer this loop took a quarter of the time of all tests. */
+#if defined(__clang__)
+#define UNCHECKED_ARITHMETIC __attribute__((no_sanitize("undefined")))
+#else
+#define UNCHECKED_ARITHMETIC
+#endif
+
 /* Digits are at most 256, so a sum of ITG_MOMENTS_COLUMNS products has 30 bits. */
-ITG_CLONES static void recover_dot_tile(const int16_t *a, const int16_t *b, int64_t stride_a,
-                                        int64_t stride_b, int64_t count, int32_t *out)
+ITG_CLONES UNCHECKED_ARITHMETIC static void recover_dot_tile(const int16_t *a, const int16_t *b,
+                                                             int64_t stride_a, int64_t stride_b,
+                                                             int64_t count, int32_t *out)
 {
     for (int u = 0; u < TILE; u++) {
         const int16_t *x = a + u * stride_a;

@@ -2,6 +2,7 @@
 #include "kernels/clones.h"
 #include "kernels/math.h"
 #include "kernels/requant.h"
+#include "recover/solve.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -21,13 +22,6 @@ enum {
 #define NO_ROOM 1e300
 /* A move must gain more than the rounding errors of the sums, relative to the diagonal. */
 #define LEAST_GAIN 1e-9
-
-/* e -= delta * h */
-ITG_CLONES static void recover_move(double *e, const double *h, double delta, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        e[i] -= delta * h[i];
-}
 
 static double nearest(const itg_round *r, double x)
 {
@@ -78,7 +72,7 @@ static void set_errors(const together *t)
     for (int64_t first = 0; first < t->n && goes_on(t); first += PART)
         for (int64_t i = first; i < part_end(t, first); i++)
             FOR_CHANNELS(r, ch)
-    if (ch->q[i] != 0) recover_move(ch->e, ch->h + i * t->n, ch->q[i], t->n);
+    if (ch->q[i] != 0) itg_row_subtract(ch->e, ch->h + i * t->n, ch->q[i], t->n);
 }
 
 static void start(const together *t)
@@ -92,7 +86,7 @@ static void start(const together *t)
 static void move(const itg_round *r, const itg_round_channel *ch, int64_t i, int32_t delta)
 {
     ch->q[i] += delta;
-    recover_move(ch->e, ch->h + i * r->n, delta, r->n);
+    itg_row_subtract(ch->e, ch->h + i * r->n, delta, r->n);
 }
 
 static bool move_code(const itg_round *r, const itg_round_channel *ch, int64_t i)
@@ -366,6 +360,7 @@ void itg_round_search(itg_round *rounds, int64_t count)
         restore_codes(r);
     }
     set_errors(&t);
+    if (rounds->nearest) return;
     sweep_until_stable(&t, false);
     (void)activate(&t);
     set_errors(&t);

@@ -4,11 +4,15 @@
 
 enum { BLOCK = 64, COLUMNS = 16 };
 
-/* y[0..n) -= f * x[0..n) */
 ITG_CLONES static void recover_subtract(double *y, const double *x, double f, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         y[i] -= f * x[i];
+}
+
+void itg_row_subtract(double *y, const double *x, double f, int64_t n)
+{
+    recover_subtract(y, x, f, n);
 }
 
 /* The factor is built transposed, in the upper triangle: later rows subtract multiples of row k of
