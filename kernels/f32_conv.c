@@ -1,20 +1,23 @@
 /* Convolution. Definition of an output: the sum starts at bias + 0 (never -0). Then, for input
- * channel, kernel row and kernel column ascending, each tap inside the input adds its rounded
- * product, rounded.
+ * channel, kernel row and kernel column ascending, each tap inside the input adds its product,
+ * rounded once (fusedMultiplyAdd of IEEE 754).
  *
  * The fast path gives the same bits. The input of one group is copied into planes padded with
  * zeros, one plane for each phase of the stride, so that a tap of neighbouring outputs reads
  * neighbouring floats. Outputs are computed as tiles over the flattened plane; the few positions
  * between two rows are computed and dropped. Adding zero times a finite weight changes no sum that
- * is not -0, and no sum is -0. If weights are not finite, or the planes would be much larger than
- * the tensors, the definition runs. */
+ * is not -0, and no sum is -0. Zero times another weight gives NaN, so where there is one among the
+ * outputs, and where the planes would be much larger than the tensors, the definition runs. */
 #include "kernels/f32_tile.h"
 #include "kernels/f32_window.h"
+#include "kernels/requant.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_TAPS 1024 /* along one dimension, for planes */
+#define CHUNK_WEIGHTS 131072
+#define CHUNK_SUMS 1048576
 
 typedef struct conv {
     itg_window w;
@@ -47,9 +50,8 @@ static float define_one(const conv *c, int64_t channel, int64_t p, int64_t q)
         for (int64_t r = rows.begin; r < rows.end; ++r)
             for (int64_t s = columns.begin; s < columns.end; ++s) {
                 const int64_t h = top + r * w->dilation[0], v = left + s * w->dilation[1];
-                const float product = weight[(i * w->kernel[0] + r) * w->kernel[1] + s] *
-                                      c->x[((first + i) * w->height + h) * w->width + v];
-                sum = sum + product;
+                sum = itg_fma_f32(c->x[((first + i) * w->height + h) * w->width + v],
+                                  weight[(i * w->kernel[0] + r) * w->kernel[1] + s], sum);
             }
     return sum;
 }
@@ -94,11 +96,10 @@ static void make_axis(const itg_window *w, int d, int64_t outputs, int64_t *memo
     a->size = outputs + a->shift[taps - 1];
 }
 
-/* Copies one row of one phase: out[j] = x[j * stride + shift] if that exists, else 0. */
-static void copy_row(const float *x, int64_t width, int64_t shift, int64_t stride, float *out,
+/* Copies one row of one phase: out[j] = x[j * stride + shift] where that exists, else 0. */
+static void copy_row(const float *x, itg_taps valid, int64_t shift, int64_t stride, float *out,
                      int64_t count)
 {
-    const itg_taps valid = itg_valid_taps(shift, stride, count, width);
     memset(out, 0, (size_t)valid.begin * sizeof *out);
     memset(out + valid.end, 0, (size_t)(count - valid.end) * sizeof *out);
     if (stride == 1) {
@@ -114,16 +115,18 @@ static void copy_plane(const itg_window *w, const axis *vertical, const axis *ho
                        const float *x, float *out)
 {
     for (int64_t a = 0; a < vertical->phases; ++a)
-        for (int64_t b = 0; b < horizontal->phases; ++b)
+        for (int64_t b = 0; b < horizontal->phases; ++b) {
+            const int64_t shift = horizontal->residue[b] - w->pad_left;
+            const itg_taps valid = itg_valid_taps(shift, w->stride[1], horizontal->size, w->width);
             for (int64_t i = 0; i < vertical->size; ++i, out += horizontal->size) {
                 const int64_t h = i * w->stride[0] + vertical->residue[a] - w->pad_top;
                 if (h < 0 || h >= w->height) {
                     memset(out, 0, (size_t)horizontal->size * sizeof *out);
                     continue;
                 }
-                copy_row(x + h * w->width, w->width, horizontal->residue[b] - w->pad_left,
-                         w->stride[1], out, horizontal->size);
+                copy_row(x + h * w->width, valid, shift, w->stride[1], out, horizontal->size);
             }
+        }
 }
 
 /* ---- tiles over the planes ---- */
@@ -132,7 +135,8 @@ typedef struct layout {
     int64_t plane, positions,
         padded; /* floats of a plane; flattened outputs; these rounded up to whole tiles */
     int64_t taps, steps;
-    int64_t *offset; /* [taps]: from a flattened output to its tap */
+    int64_t channels; /* outputs that are computed together, a multiple of ITG_F32_MAX_ROWS */
+    int64_t *offset;  /* [taps]: from a flattened output to its tap */
     float *planes, *rows, *sums;
     void *numbers, *floats; /* the allocated memory */
 } layout;
@@ -168,6 +172,15 @@ static int64_t plane_floats(const conv *c, layout *l)
     return plane + l->padded;
 }
 
+/* A multiple of the rows of a tile, as the sums of all of its rows are written. */
+static int64_t together(const layout *l)
+{
+    int64_t count = CHUNK_WEIGHTS / l->steps;
+    if (count > CHUNK_SUMS / l->padded) count = CHUNK_SUMS / l->padded;
+    count -= count % ITG_F32_MAX_ROWS;
+    return count > 0 ? count : ITG_F32_MAX_ROWS;
+}
+
 /* False: no memory. *define: the definition must run. The caller frees in either case. */
 static bool make_layout(const conv *c, layout *l, bool *define)
 {
@@ -188,7 +201,9 @@ static bool make_layout(const conv *c, layout *l, bool *define)
         return true;
     }
     fill_offsets(w, l);
-    l->floats = itg_call_alloc(floats + (l->steps + l->padded) * ITG_F32_MAX_ROWS, sizeof(float));
+    l->channels = together(l);
+    l->floats = itg_call_alloc(floats + l->steps * ITG_F32_MAX_ROWS + l->padded * l->channels,
+                               sizeof(float));
     if (!l->floats) return false;
     l->planes = l->floats;
     l->rows = l->planes + floats;
@@ -197,34 +212,67 @@ static bool make_layout(const conv *c, layout *l, bool *define)
     return true;
 }
 
-/* rows[step][r] = weight of output channel first + r; zero beyond `count`. */
-static void pack_rows(const conv *c, const layout *l, int64_t first, int64_t count, int64_t rows)
+/* Output channels that are computed together: the inputs of some positions stay in the first-level
+ * cache meanwhile, the weights in the second. */
+typedef struct chunk {
+    const itg_f32_tiles *tiles;
+    int64_t first, count;
+    int64_t tiled; /* channels in tiles, the last one padded; others are computed one by one */
+} chunk;
+
+/* Copies the weights of the last tile's channels, and zeros behind them. */
+static void copy_last(const conv *c, const layout *l, const chunk *k)
 {
-    for (int64_t r = 0; r < rows; ++r) {
-        const float *weight = r < count ? weights_of(c, first + r) : NULL;
-        for (int64_t step = 0; step < l->steps; ++step)
-            l->rows[step * rows + r] = weight ? weight[step] : 0.0f;
-    }
+    const size_t row = (size_t)l->steps * sizeof *l->rows;
+    const int64_t count = k->tiled % k->tiles->rows;
+    if (count == 0) return;
+    memcpy(l->rows, weights_of(c, k->first + k->tiled - count), (size_t)count * row);
+    memset(l->rows + count * l->steps, 0, (size_t)(k->tiles->rows - count) * row);
 }
 
-static void run_channels(const conv *c, const layout *l, const itg_f32_tiles *tiles, int64_t first,
-                         int64_t count, int64_t rows)
+/* Adds to the sums of rows that begin with channel i, at positions [first, first + count). */
+static void run_rows(const conv *c, const layout *l, const chunk *k, int64_t i, int64_t first,
+                     int64_t count)
 {
-    const itg_window *w = &c->w;
-    const itg_f32_tile tile = {
-        l->sums,   l->padded,      rows == 1 ? weights_of(c, first) : l->rows,
-        l->planes, c->in_channels, l->plane,
-        l->taps,   l->offset};
-    if (rows > 1) pack_rows(c, l, first, count, rows);
-    for (int64_t r = 0; r < rows; ++r) {
-        const float start = r < count ? start_of(c, first + r) : 0.0f;
+    const int64_t rows = i < k->tiled ? k->tiles->rows : 1;
+    const bool is_padded = i < k->tiled && i + rows > k->tiled;
+    const itg_f32_tile tile = {l->sums + i * l->padded + first,
+                               l->padded,
+                               is_padded ? l->rows : weights_of(c, k->first + i),
+                               l->steps,
+                               l->planes + first,
+                               c->in_channels,
+                               l->plane,
+                               l->taps,
+                               l->offset};
+    itg_f32_tiles_run(k->tiles, rows, count, tile);
+}
+
+static void start_sums(const conv *c, const layout *l, const chunk *k)
+{
+    const int64_t rows = k->tiles->rows, end = (k->tiled + rows - 1) / rows * rows;
+    for (int64_t r = 0; r < (end > k->count ? end : k->count); ++r) {
+        const float start = r < k->count ? start_of(c, k->first + r) : 0.0f;
         for (int64_t i = 0; i < l->padded; ++i)
             l->sums[r * l->padded + i] = start;
     }
-    itg_f32_tiles_run(tiles, rows, l->positions, tile);
-    for (int64_t r = 0; r < count; ++r)
+}
+
+static void run_chunk(const conv *c, const layout *l, chunk k)
+{
+    const itg_window *w = &c->w;
+    const int64_t rows = k.tiles->rows, step = k.tiles->wide_lanes, rest = k.count % rows;
+    k.tiled = 2 * rest >= rows ? k.count : k.count - rest;
+    copy_last(c, l, &k);
+    start_sums(c, l, &k);
+    for (int64_t p = 0; p < l->positions; p += step)
+        for (int64_t i = 0; i < k.tiled; i += rows)
+            run_rows(c, l, &k, i, p, l->positions - p < step ? l->positions - p : step);
+    for (int64_t i = k.tiled; i < k.count; ++i)
+        run_rows(c, l, &k, i, 0, l->positions);
+    for (int64_t r = 0; r < k.count; ++r)
         for (int64_t p = 0; p < w->out_height; ++p)
-            memcpy(c->y + ((first + r) * w->out_height + p) * w->out_width,
+            memcpy(c->y + ((k.first + r) * w->out_height + p) * w->out_width,
                    l->sums + r * l->padded + p * l->horizontal.size,
                    (size_t)w->out_width * sizeof(float));
 }
@@ -232,29 +280,28 @@ static void run_channels(const conv *c, const layout *l, const itg_f32_tiles *ti
 static void run_groups(const conv *c, const layout *l)
 {
     const itg_window *w = &c->w;
-    const itg_f32_tiles *tiles = itg_f32_tiles_best();
+    chunk k = {itg_f32_tiles_best(), 0, 0, 0};
     for (int64_t group = 0; group < w->group; ++group) {
         for (int64_t i = 0; i < c->in_channels; ++i)
             copy_plane(w, &l->vertical, &l->horizontal,
                        c->x + (group * c->in_channels + i) * w->height * w->width,
                        l->planes + i * l->plane);
-        for (int64_t k = 0; k < c->out_channels;) {
-            const int64_t left = c->out_channels - k;
-            const int64_t rows = 2 * left >= tiles->rows ? tiles->rows : 1;
-            const int64_t count = left < rows ? left : rows;
-            run_channels(c, l, tiles, group * c->out_channels + k, count, rows);
-            k += count;
+        for (int64_t i = 0; i < c->out_channels; i += k.count) {
+            const int64_t left = c->out_channels - i;
+            k.first = group * c->out_channels + i;
+            k.count = left < l->channels ? left : l->channels;
+            run_chunk(c, l, k);
         }
     }
 }
 
 /* ---- one node ---- */
-static bool all_finite(const float *values, int64_t count)
+static bool has_nan(const float *values, int64_t count)
 {
-    int finite = 1; /* x - x is 0 for finite x, else NaN */
+    int found = 0;
     for (int64_t i = 0; i < count; ++i)
-        finite &= values[i] - values[i] == 0.0f;
-    return finite;
+        found |= values[i] != values[i];
+    return found;
 }
 
 static itg_status check_conv(const itg_call *call, const itg_window *w)
@@ -278,20 +325,17 @@ static itg_status run_batch(const itg_call *call, conv *c, int64_t batch)
 {
     itg_status status = ITG_OK;
     layout l = {0};
-    bool define =
-        c->in_channels == 0 || !all_finite(c->weights, itg_elements(&call->inputs[1].shape));
+    const int64_t outputs = c->w.out_channels * c->w.out_height * c->w.out_width;
+    bool define = c->in_channels == 0;
     if (!define && !make_layout(c, &l, &define)) {
         status = itg_call_no_memory(call);
         goto cleanup;
     }
     for (int64_t n = 0; n < batch; ++n) {
-        if (define) {
-            define_all(c);
-        } else {
-            run_groups(c, &l);
-        }
+        if (!define) run_groups(c, &l);
+        if (define || has_nan(c->y, outputs)) define_all(c);
         c->x += c->w.channels * c->w.height * c->w.width;
-        c->y += c->w.out_channels * c->w.out_height * c->w.out_width;
+        c->y += outputs;
     }
 cleanup:
     free(l.floats);

@@ -1,6 +1,6 @@
 /* Gemm and MatMul. Definition of an output: the sum starts at beta * c + 0 (Gemm; rounded), bias +
- * 0 or +0. Then, for k ascending, the rounded product (alpha * a[m][k], rounded) * b[k][n] is
- * added, rounded.
+ * 0 or +0. Then, for k ascending, (alpha * a[m][k], rounded) * b[k][n] is added, rounded once
+ * (fusedMultiplyAdd of IEEE 754).
  *
  * Work is done in tiles: rows are outputs m, lanes are neighbouring n. If b is stored as [N,K]
  * (weights of a linear layer), a panel of columns is transposed first. With one row of a that would
@@ -25,8 +25,6 @@ typedef struct product {
 } product;
 
 /* ---- parallel sums: b's column is contiguous in k ---- */
-#define SIDE 8
-
 static float start_at(const product *p, int64_t row, int64_t column)
 {
     if (!p->start.data) return 0.0f;
@@ -34,32 +32,18 @@ static float start_at(const product *p, int64_t row, int64_t column)
     return start + 0.0f;
 }
 
-static void dot_columns(const float *a, const float *b, int64_t b_stride, int64_t k, float *sums)
-{
-    float sum[SIDE];
-    memcpy(sum, sums, sizeof sum);
-    for (int64_t i = 0; i < k; ++i)
-        for (int j = 0; j < SIDE; ++j) {
-            const float term = a[i] * b[j * b_stride + i];
-            sum[j] = sum[j] + term;
-        }
-    memcpy(sums, sum, sizeof sum);
-}
-
 /* Computes one row of outputs; a is contiguous and scaled. */
-static void dot_row(const product *p, const float *a, int64_t row)
+static void dot_row(const product *p, const itg_f32_tiles *tiles, const float *a, int64_t row)
 {
-    float *y = p->y + row * p->n;
-    for (int64_t n = 0; n < p->n; ++n)
-        y[n] = start_at(p, row, n);
-    int64_t n = 0;
-    for (; n + SIDE <= p->n; n += SIDE)
-        dot_columns(a, p->b.data + n * p->b.column, p->b.column, p->k, y + n);
-    for (; n < p->n; ++n)
-        for (int64_t k = 0; k < p->k; ++k) {
-            const float term = a[k] * p->b.data[n * p->b.column + k];
-            y[n] = y[n] + term;
-        }
+    float sums[ITG_F32_DOTS];
+    for (int64_t n = 0; n < p->n;) {
+        const int64_t count = p->n - n < ITG_F32_DOTS ? 1 : ITG_F32_DOTS;
+        for (int64_t j = 0; j < ITG_F32_DOTS; ++j)
+            sums[j] = start_at(p, row, n + j % count);
+        tiles->dots(a, p->b.data + n * p->b.column, count == 1 ? 0 : p->b.column, p->k, sums);
+        memcpy(p->y + row * p->n + n, sums, (size_t)count * sizeof *sums);
+        n += count;
+    }
 }
 
 /* ---- tiles ---- */
@@ -67,7 +51,7 @@ typedef struct panels {
     const itg_f32_tiles *tiles;
     int64_t rows;  /* of a tile: 1 where m is 1 */
     int64_t lanes; /* of a panel */
-    float *a;      /* [blocks of rows][k][rows], scaled */
+    float *a;      /* [m, rounded up to rows][k], scaled */
     float *b;      /* [k][lanes] */
     float *sums;   /* [rows][lanes] */
 } panels;
@@ -78,14 +62,13 @@ static float scaled(float alpha, float a)
     return value;
 }
 
+/* Rows behind the last one are 0, up to a multiple of `rows`. */
 static void pack_a(const product *p, int64_t rows, float *out)
 {
-    for (int64_t m = 0; m < p->m; m += rows, out += rows * p->k)
-        for (int64_t r = 0; r < rows; ++r) {
-            const float *a = p->a.data + (m + r) * p->a.row;
-            for (int64_t k = 0; k < p->k; ++k)
-                out[k * rows + r] = m + r < p->m ? scaled(p->alpha, a[k * p->a.column]) : 0.0f;
-        }
+    for (int64_t m = 0; m < p->m; ++m)
+        for (int64_t k = 0; k < p->k; ++k)
+            *out++ = scaled(p->alpha, p->a.data[m * p->a.row + k * p->a.column]);
+    memset(out, 0, (size_t)((rows - p->m % rows) % rows * p->k) * sizeof *out);
 }
 
 /* Packs columns [first, first + count) of b; lanes beyond are 0. Reads along b's contiguous side,
@@ -125,9 +108,9 @@ static void run_panel(const product *p, const panels *w, int64_t first, int64_t 
             for (int64_t n = 0; n < w->lanes; ++n)
                 w->sums[r * w->lanes + n] =
                     r < rows && n < count ? start_at(p, m + r, first + n) : 0.0f;
-        const itg_f32_tile tile = {w->sums, w->lanes,  w->a + m * p->k,
-                                   lanes,   p->k,      direct ? p->b.row : w->lanes,
-                                   1,       &no_offset};
+        const itg_f32_tile tile = {
+            w->sums, w->lanes,  w->a + m * p->k, p->k, lanes, p->k, direct ? p->b.row : w->lanes,
+            1,       &no_offset};
         itg_f32_tiles_run(w->tiles, w->rows, count, tile);
         for (int64_t r = 0; r < rows; ++r)
             memcpy(p->y + (m + r) * p->n + first, w->sums + r * w->lanes,
@@ -177,7 +160,7 @@ static bool multiply(const product *given)
     if (side_by_side) {
         pack_a(p, 1, memory);
         for (int64_t m = 0; m < p->m; ++m)
-            dot_row(p, memory + m * p->k, m);
+            dot_row(p, w.tiles, memory + m * p->k, m);
     } else {
         run_panels(p, memory, &w, a_floats);
     }

@@ -1,5 +1,5 @@
-/* Range, sums and histogram. The sums are a chain of dependent additions, during which the
- * processor counts into bins. Bin indices are computed in blocks without branches. */
+/* Range, sums and histogram. Bin indices are computed in blocks without branches; the processor
+ * counts into bins while it adds. */
 #include "kernels/f32_measure.h"
 #include "kernels/clones.h"
 
@@ -51,21 +51,43 @@ ITG_CLONES static void bins_of_f32(const float *data, int32_t count, double scal
     }
 }
 
+typedef float floats __attribute__((vector_size(ITG_F32_SUMS * sizeof(float))));
+typedef double doubles __attribute__((vector_size(ITG_F32_SUMS * sizeof(double))));
+
+/* n is a multiple of ITG_F32_SUMS. */
+ITG_CLONES static void count_block(const float *data, int32_t n, const int32_t *index,
+                                   itg_f32_counts *out)
+{
+    uint32_t *const counts = out->counts;
+    doubles sum, squares;
+    memcpy(&sum, out->sum, sizeof sum);
+    memcpy(&squares, out->squares, sizeof squares);
+    for (int32_t i = 0; i < n; i += ITG_F32_SUMS) {
+        floats narrow;
+        memcpy(&narrow, data + i, sizeof narrow);
+        const doubles x = __builtin_convertvector(narrow, doubles);
+        sum += x;
+        squares += x * x;
+        for (int32_t k = 0; k < ITG_F32_SUMS; ++k)
+            counts[index[i + k]]++;
+    }
+    memcpy(out->sum, &sum, sizeof sum);
+    memcpy(out->squares, &squares, sizeof squares);
+}
+
 void itg_f32_count(const float *data, int64_t count, itg_f32_counts *out)
 {
     int32_t index[BLOCK];
-    double sum = out->sum, squares = out->squares;
-    uint32_t *counts = out->counts;
-    for (int64_t first = 0; first < count; first += BLOCK, data += BLOCK) {
+    for (int64_t first = 0; first < count; first += BLOCK) {
         const int32_t n = count - first < BLOCK ? (int32_t)(count - first) : BLOCK;
-        bins_of_f32(data, n, out->scale, out->bins, index);
-        for (int32_t i = 0; i < n; ++i) {
-            const double x = (double)data[i];
-            sum += x;
-            squares += x * x;
-            counts[index[i]]++;
+        const int32_t whole = n - n % ITG_F32_SUMS;
+        bins_of_f32(data + first, n, out->scale, out->bins, index);
+        count_block(data + first, whole, index, out);
+        for (int32_t i = whole; i < n; ++i) {
+            const double x = (double)data[first + i];
+            out->sum[i - whole] += x;
+            out->squares[i - whole] += x * x;
+            out->counts[index[i]]++;
         }
     }
-    out->sum = sum;
-    out->squares = squares;
 }

@@ -1,5 +1,5 @@
 /* Fast statistics of float32 tensors: range, sums and a histogram in two passes. Results equal
- * sim's definitions in every bit: sums are added in order of the elements. */
+ * sim's definitions in every bit. */
 #ifndef ITG_F32_MEASURE_H
 #define ITG_F32_MEASURE_H
 #include "base/base.h"
@@ -8,13 +8,15 @@
 bool itg_f32_range(const float *data, int64_t count, float *min, float *max);
 
 #define ITG_F32_SPARE_BINS 8 /* equal neighbours cost less where they are counted apart */
+#define ITG_F32_SUMS 8
 typedef struct itg_f32_counts {
     double scale; /* bins a unit; |x| * scale is exact and below `bins` for every x */
     int32_t bins;
     /* [2 * bins + ITG_F32_SPARE_BINS], incremented: positive elements, negative elements by
      * magnitude, zeros (their count is the sum of the spare bins). */
     uint32_t *counts;
-    double sum, squares; /* added to, in order of the elements */
+    /* added to in order of the elements: element i to sum i mod ITG_F32_SUMS */
+    double sum[ITG_F32_SUMS], squares[ITG_F32_SUMS];
 } itg_f32_counts;
 /* All elements are finite and count is below 2^31. */
 void itg_f32_count(const float *data, int64_t count, itg_f32_counts *out);

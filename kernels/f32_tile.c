@@ -1,55 +1,54 @@
 #include "kernels/f32_tile.h"
+#include "kernels/requant.h"
 
 #include <float.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-/* GNU vectors keep a tile in registers and round each element operation as scalar code does.
- * Without them, or if float expressions are evaluated in a wider type (s390x in ISO mode), a
- * "vector" is one float, which is rounded when it is assigned. */
-#if defined(__GNUC__) && FLT_EVAL_METHOD == 0
-#define ITG_GNU_VECTORS
-typedef float vector4 __attribute__((vector_size(16)));
-typedef float vector8 __attribute__((vector_size(32)));
-typedef float vector16 __attribute__((vector_size(64)));
-#else
-typedef float vector4;
+#if defined(__GNUC__) && defined(__x86_64__) && FLT_EVAL_METHOD == 0
+#define ITG_TILES_X86
+#include <immintrin.h>
+#elif defined(__GNUC__) && defined(__aarch64__) && FLT_EVAL_METHOD == 0
+#define ITG_TILES_NEON
+#include <arm_neon.h>
 #endif
 #define LANES(TYPE) ((int)(sizeof(TYPE) / sizeof(float)))
 
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL _Pragma("GCC unroll 32")
 #else
 #define UNROLL
 #endif
 
 /* Defines the tile of ROWS x VECTORS vectors. Both are constants, so the loops over them unroll and
- * the sums stay in registers. The product is rounded before it is added. */
-#define DEFINE_TILE(NAME, TARGET, TYPE, ROWS, VECTORS)                                             \
+ * the sums stay in registers. ADD(x, w, sum) is x * w + sum, rounded once. Fields that the loops
+ * need are read in front of them: GCC reads them anew for each plane otherwise. */
+#define DEFINE_TILE(NAME, TARGET, TYPE, ADD, ROWS, VECTORS)                                        \
     TARGET static void NAME(const itg_f32_tile *tile)                                              \
     {                                                                                              \
         TYPE sum[ROWS][VECTORS], x[VECTORS];                                                       \
-        const float *row = tile->rows;                                                             \
+        const float *row = tile->rows, *base = tile->lanes;                                        \
+        const int64_t row_stride = tile->row_stride, plane_stride = tile->plane_stride;            \
+        const int64_t planes = tile->planes, taps = tile->taps, *const offset = tile->offset;      \
         UNROLL                                                                                     \
         for (int i = 0; i < ROWS * VECTORS; ++i)                                                   \
             memcpy(&sum[i / VECTORS][i % VECTORS],                                                 \
                    tile->out + i / VECTORS * tile->out_stride + i % VECTORS * LANES(TYPE),         \
                    sizeof(TYPE));                                                                  \
-        for (int64_t plane = 0; plane < tile->planes; ++plane) {                                   \
-            const float *base = tile->lanes + plane * tile->plane_stride;                          \
-            for (int64_t tap = 0; tap < tile->taps; ++tap) {                                       \
+        for (int64_t plane = 0; plane < planes; ++plane, base += plane_stride) {                   \
+            for (int64_t tap = 0; tap < taps; ++tap) {                                             \
                 UNROLL                                                                             \
                 for (int v = 0; v < VECTORS; ++v)                                                  \
-                    memcpy(&x[v], base + tile->offset[tap] + v * LANES(TYPE), sizeof(TYPE));       \
+                    memcpy(&x[v], base + offset[tap] + v * LANES(TYPE), sizeof(TYPE));             \
                 UNROLL                                                                             \
-                for (int i = 0; i < ROWS * VECTORS; ++i) {                                         \
-                    const TYPE product = x[i % VECTORS] * row[i / VECTORS];                        \
-                    sum[i / VECTORS][i % VECTORS] = sum[i / VECTORS][i % VECTORS] + product;       \
-                }                                                                                  \
-                row += ROWS;                                                                       \
+                for (int i = 0; i < ROWS * VECTORS; ++i)                                           \
+                    sum[i / VECTORS][i % VECTORS] =                                                \
+                        ADD(x[i % VECTORS], row[i / VECTORS * row_stride],                         \
+                            sum[i / VECTORS][i % VECTORS]);                                        \
+                ++row;                                                                             \
             }                                                                                      \
         }                                                                                          \
         UNROLL                                                                                     \
@@ -58,11 +57,25 @@ typedef float vector4;
                    &sum[i / VECTORS][i % VECTORS], sizeof(TYPE));                                  \
     }
 
-#define DEFINE_TILES(NAME, TARGET, TYPE, ROWS, WIDE, ROW_WIDE)                                     \
-    DEFINE_TILE(NAME##_wide, TARGET, TYPE, ROWS, WIDE)                                             \
-    DEFINE_TILE(NAME##_narrow, TARGET, TYPE, ROWS, 1)                                              \
-    DEFINE_TILE(NAME##_row_wide, TARGET, TYPE, 1, ROW_WIDE)                                        \
-    DEFINE_TILE(NAME##_row_narrow, TARGET, TYPE, 1, 1)                                             \
+#define DEFINE_DOTS(NAME, TARGET, ADD)                                                             \
+    TARGET static void NAME(const float *a, const float *b, int64_t b_stride, int64_t count,       \
+                            float *sums)                                                           \
+    {                                                                                              \
+        float sum[ITG_F32_DOTS];                                                                   \
+        memcpy(sum, sums, sizeof sum);                                                             \
+        for (int64_t i = 0; i < count; ++i)                                                        \
+            UNROLL                                                                                 \
+        for (int j = 0; j < ITG_F32_DOTS; ++j)                                                     \
+            sum[j] = ADD(a[i], b[j * b_stride + i], sum[j]);                                       \
+        memcpy(sums, sum, sizeof sum);                                                             \
+    }
+
+#define DEFINE_TILES(NAME, TARGET, TYPE, ADD, ADD_ONE, ROWS, WIDE, ROW_WIDE)                       \
+    DEFINE_TILE(NAME##_wide, TARGET, TYPE, ADD, ROWS, WIDE)                                        \
+    DEFINE_TILE(NAME##_narrow, TARGET, TYPE, ADD, ROWS, 1)                                         \
+    DEFINE_TILE(NAME##_row_wide, TARGET, TYPE, ADD, 1, ROW_WIDE)                                   \
+    DEFINE_TILE(NAME##_row_narrow, TARGET, TYPE, ADD, 1, 1)                                        \
+    DEFINE_DOTS(NAME##_dots, TARGET, ADD_ONE)                                                      \
     static const itg_f32_tiles NAME##_tiles = {#NAME,                                              \
                                                ROWS,                                               \
                                                LANES(TYPE) * (WIDE),                               \
@@ -71,16 +84,30 @@ typedef float vector4;
                                                NAME##_wide,                                        \
                                                NAME##_narrow,                                      \
                                                NAME##_row_wide,                                    \
-                                               NAME##_row_narrow};
+                                               NAME##_row_narrow,                                  \
+                                               NAME##_dots};
 
-#define PORTABLE
-DEFINE_TILES(portable, PORTABLE, vector4, 4, 2, 8)
+#if defined(__FP_FAST_FMAF)
+#define ADD_FLOAT(x, w, sum) __builtin_fmaf(x, w, sum)
+#else
+#define ADD_FLOAT(x, w, sum) itg_fma_f32(x, w, sum)
+#endif
+#define ANY
+#if defined(ITG_TILES_NEON)
+#define ADD_4(x, w, sum) vfmaq_n_f32(sum, x, w)
+DEFINE_TILES(portable, ANY, float32x4_t, ADD_4, ADD_FLOAT, 8, 2, 8)
+#else
+DEFINE_TILES(portable, ANY, float, ADD_FLOAT, ADD_FLOAT, 4, 2, 8)
+#endif
 
-/* Sums must not be contracted: avx2 has no fma; for avx512f, -ffp-contract=off forbids it. */
-#if defined(ITG_GNU_VECTORS) && defined(__x86_64__)
-#define ITG_TILES_X86
-DEFINE_TILES(avx2, __attribute__((target("avx2"))), vector8, 4, 2, 8)
-DEFINE_TILES(avx512, __attribute__((target("avx512f"))), vector16, 8, 2, 4)
+#if defined(ITG_TILES_X86)
+#define FMA __attribute__((target("avx2,fma")))
+#define AVX512 __attribute__((target("avx512f,fma")))
+#define ADD_ONE(x, w, sum) __builtin_fmaf(x, w, sum)
+#define ADD_8(x, w, sum) _mm256_fmadd_ps(x, _mm256_set1_ps(w), sum)
+#define ADD_16(x, w, sum) _mm512_fmadd_ps(x, _mm512_set1_ps(w), sum)
+DEFINE_TILES(fma, FMA, __m256, ADD_8, ADD_ONE, 4, 3, 8)
+DEFINE_TILES(avx512, AVX512, __m512, ADD_16, ADD_ONE, 8, 3, 4)
 #endif
 
 const itg_f32_tiles *itg_f32_tiles_at(int index)
@@ -88,7 +115,8 @@ const itg_f32_tiles *itg_f32_tiles_at(int index)
     const itg_f32_tiles *runnable[4] = {&portable_tiles};
     int count = 1;
 #if defined(ITG_TILES_X86)
-    if (__builtin_cpu_supports("avx2")) runnable[count++] = &avx2_tiles;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        runnable[count++] = &fma_tiles;
     if (__builtin_cpu_supports("avx512f")) runnable[count++] = &avx512_tiles;
 #endif
     return index >= 0 && index < count ? runnable[index] : NULL;
@@ -104,7 +132,7 @@ const itg_f32_tiles *itg_f32_tiles_best(void)
 
 int64_t itg_f32_tiles_padded(int64_t count)
 {
-    return (count + ITG_F32_MAX_LANES - 1) / ITG_F32_MAX_LANES * ITG_F32_MAX_LANES;
+    return (count + 2 * ITG_F32_MAX_LANES - 1) / ITG_F32_MAX_LANES * ITG_F32_MAX_LANES;
 }
 
 void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, int64_t count, itg_f32_tile tile)

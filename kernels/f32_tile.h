@@ -1,17 +1,19 @@
 /* The inner loop of convolution and matrix product: a tile of sums in vector registers. Each sum is
- * added in one fixed order and each product is rounded before the addition, so results do not
- * depend on the tile size or the instruction set. Private to kernels/. */
+ * added in one fixed order, each product and its addition by one fusedMultiplyAdd (IEEE 754-2008,
+ * 5.4.1), so results do not depend on the tile size or the instruction set. Private to kernels/. */
 #ifndef ITG_F32_TILE_H
 #define ITG_F32_TILE_H
 #include <stdint.h>
 
-/* out[r][l] = (...(out[r][l] + row[0][r] * x[0][l]) + row[1][r] * x[1][l]) ..., over steps (plane,
+/* out[r][l] = fma(x[1][l], row[r][1], fma(x[0][l], row[r][0], out[r][l])) ..., over steps (plane,
  * tap), taps innermost; x of a step starts at lanes + plane * plane_stride + offset[tap]. rows
- * [planes * taps][rows of the tile]. */
+ * [rows of the tile][planes * taps], row_stride floats apart. */
 typedef struct itg_f32_tile {
     float *out;
     int64_t out_stride;
-    const float *rows, *lanes;
+    const float *rows;
+    int64_t row_stride;
+    const float *lanes;
     int64_t planes, plane_stride, taps;
     const int64_t *offset;
 } itg_f32_tile;
@@ -24,10 +26,13 @@ typedef struct itg_f32_tiles {
     int64_t rows, wide_lanes, narrow_lanes, row_wide_lanes;
     itg_f32_tile_fn wide, narrow;         /* rows x wide_lanes, rows x narrow_lanes */
     itg_f32_tile_fn row_wide, row_narrow; /* 1 x row_wide_lanes, 1 x narrow_lanes */
+    /* sums[j] = fma(a[i], b[j * b_stride + i], sums[j]), i ascending; j below ITG_F32_DOTS */
+    void (*dots)(const float *a, const float *b, int64_t b_stride, int64_t count, float *sums);
 } itg_f32_tiles;
 
 #define ITG_F32_MAX_LANES 64
 #define ITG_F32_MAX_ROWS 8
+#define ITG_F32_DOTS 8
 
 const itg_f32_tiles *itg_f32_tiles_best(void);
 /* The sets that this machine can run, the portable one first; NULL behind the last. For tests. */

@@ -8,9 +8,19 @@
 
 enum { NO_EXPONENT = INT32_MIN, BINS_LOG2 = 11 };
 
+/* The parts are added in ascending order. */
+static double whole(const double *parts)
+{
+    double sum = 0;
+    for (int i = 0; i < ITG_F32_SUMS; i++)
+        sum += parts[i];
+    return sum;
+}
+
 void itg_sums_of(const float *data, int64_t count, itg_sums *out)
 {
     itg_sums sums = {.min = FLT_MAX, .max = -FLT_MAX};
+    double sum[ITG_F32_SUMS] = {0}, squares[ITG_F32_SUMS] = {0};
     for (int64_t i = 0; i < count; i++) {
         const float x = data[i];
         if (!(x >= -FLT_MAX && x <= FLT_MAX)) {
@@ -20,10 +30,12 @@ void itg_sums_of(const float *data, int64_t count, itg_sums *out)
         const double wide = (double)x;
         if (x < sums.min) sums.min = x;
         if (x > sums.max) sums.max = x;
-        sums.sum += wide;
-        sums.sum_squares += wide * wide;
+        sum[i % ITG_F32_SUMS] += wide;
+        squares[i % ITG_F32_SUMS] += wide * wide;
     }
     sums.count = count - sums.nan_count;
+    sums.sum = whole(sum);
+    sums.sum_squares = whole(squares);
     /* adding zero turns -0 into 0, so that the order of the two does not show */
     sums.min = sums.count ? sums.min + 0.0f : 0.0f;
     sums.max = sums.count ? sums.max + 0.0f : 0.0f;
@@ -100,7 +112,7 @@ void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
 }
 
 /* Clearing and adding the counts costs as much as this many elements. */
-enum { FEW = 4096 };
+enum { FEW = 1024 };
 
 void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t count, itg_sums *sums)
 {
@@ -125,8 +137,8 @@ void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t co
     }
     for (int32_t i = 0; i < ITG_F32_SPARE_BINS; i++)
         stats->zeros += counts[2 * ITG_HISTOGRAM_BINS + i];
-    s.sum = c.sum;
-    s.sum_squares = c.squares;
+    s.sum = whole(c.sum);
+    s.sum_squares = whole(c.squares);
     *sums = s;
 }
 

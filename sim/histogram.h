@@ -10,7 +10,7 @@
 typedef struct itg_sums {
     int64_t count, nan_count; /* finite elements; the others */
     float min, max;           /* of finite elements; 0 where there are none */
-    double sum, sum_squares;  /* in order of elements */
+    double sum, sum_squares;  /* of eight parts, element i in part i mod 8 */
 } itg_sums;
 void itg_sums_of(const float *data, int64_t count, itg_sums *out);
 

@@ -21,17 +21,6 @@ def activate(activation, v):
     return f.clip(v, activation.attrs["min"], activation.attrs["max"])
 
 
-def fma(a, b, c):
-    """a*b + c of float32, rounded once: the binary64 sum is moved to an odd last bit where it is not exact."""
-    product, c = F64(a) * F64(b), np.asarray(c, F64)
-    total = np.asarray(product + c)
-    part = total - product
-    error = (product - (total - part)) + (c - part)
-    bits = total.view(np.int64)
-    step = np.where((error != 0) & (bits % 2 == 0), np.where((error > 0) == (total > 0), 1, -1), 0)
-    return (bits + step).view(F64).astype(F32)
-
-
 class Program:
     def __init__(self, plan):
         self.plan, self.g = plan, plan.g
@@ -340,8 +329,8 @@ class Program:
 
         def add(q):
             rp, rq = qx.scale / q.scale, qy.scale / q.scale
-            fixed = F32(q.zero) - fma(rp, F32(qx.zero), rq * F32(qy.zero))
-            return np.rint(fma(x.astype(F32), rp, fma(y.astype(F32), rq, fixed)).astype(F64))
+            fixed = F32(q.zero) - f.fma(rp, F32(qx.zero), rq * F32(qy.zero))
+            return np.rint(f.fma(x.astype(F32), rp, f.fma(y.astype(F32), rq, fixed)).astype(F64))
         return a + b, add
 
     @staticmethod

@@ -354,6 +354,17 @@ def max_pool(attrs, x, out, lowest):
     return most
 
 
+def fma(a, b, c):
+    """a*b + c of float32, rounded once: the binary64 sum is moved to an odd last bit where it is not exact."""
+    product, c = F64(a) * F64(b), np.asarray(c, F64)
+    total = np.asarray(product + c)
+    part = total - product
+    error = (product - (total - part)) + (c - part)
+    bits = total.view(np.int64)
+    step = np.where((error != 0) & (bits % 2 == 0), np.where((error > 0) == (total > 0), 1, -1), 0)
+    return (bits + step).view(F64).astype(F32)
+
+
 def conv(attrs, x, w, bias, out):
     """float32, in the stated order."""
     groups, rows, depth = attrs["group"], w.shape[0] // attrs["group"], w.shape[1]
@@ -365,7 +376,7 @@ def conv(attrs, x, w, bias, out):
     places = list(taps(attrs, x.shape[3:], out))
     for c in range(depth):
         for r, t, ((oy, iy), (ox, ix)) in places:
-            y[:, :, :, oy, ox] += w[:, :, c, r, t][None, :, :, None, None] * x[:, :, c, iy, ix][:, :, None]
+            y[:, :, :, oy, ox] = fma(w[:, :, c, r, t][None, :, :, None, None], x[:, :, c, iy, ix][:, :, None], y[:, :, :, oy, ox])
     return y.reshape(x.shape[0], -1, *out)
 
 
@@ -374,7 +385,7 @@ def matrix(a, b, start):
     y = np.zeros(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + (a.shape[-2], b.shape[-1]), F32)
     y += start
     for k in range(a.shape[-1]):
-        y += a[..., k:k + 1] * b[..., k:k + 1, :]
+        y = fma(a[..., k:k + 1], b[..., k:k + 1, :], y)
     return y
 
 

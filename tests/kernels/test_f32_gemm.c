@@ -1,6 +1,7 @@
 /* Gemm and MatMul: the same bits as sums in the stated order, for every layout, size and
  * broadcasting. */
 #include "float_cases.h"
+#include <math.h>
 
 static void naive_gemm(const itg_attrs *attrs, const itg_tensor *a, const itg_tensor *b,
                        const itg_tensor *c, int64_t c_row, int64_t c_column, itg_tensor *y)
@@ -15,8 +16,7 @@ static void naive_gemm(const itg_attrs *attrs, const itg_tensor *a, const itg_te
             for (int64_t k = 0; k < depth; ++k) {
                 const volatile float left =
                     attrs->alpha * x[attrs->trans_a ? k * m + i : i * depth + k];
-                const volatile float product = left * w[attrs->trans_b ? j * depth + k : k * n + j];
-                sum = sum + product;
+                sum = fmaf(left, w[attrs->trans_b ? j * depth + k : k * n + j], sum);
             }
             ((float *)y->data)[i * n + j] = sum;
         }
@@ -79,8 +79,7 @@ static void naive_matrix(const float *a, const float *b, const float *bias, int6
         for (int64_t j = 0; j < n; ++j) {
             float sum = (bias ? bias[j] : 0.0f) + 0.0f;
             for (int64_t k = 0; k < depth; ++k) {
-                const volatile float product = a[i * depth + k] * b[k * n + j];
-                sum = sum + product;
+                sum = fmaf(a[i * depth + k], b[k * n + j], sum);
             }
             y[i * n + j] = sum;
         }

@@ -21,14 +21,14 @@ static void counts_and_sums_are_those_of_a_plain_loop(void **state)
     for (int64_t n = 1; n <= MOST; n += n < 20 ? 1 : 149) {
         uint32_t counts[2 * BINS + ITG_F32_SPARE_BINS] = {0}, zeros = 0;
         uint32_t want[2 * BINS] = {0}, want_zeros = 0;
-        double sum = 0.5, squares = 0.25;
+        double sum[ITG_F32_SUMS] = {0.5}, squares[ITG_F32_SUMS] = {0.25};
         fill_with_zeros(x, n, &rng);
-        itg_f32_counts c = {8.0, BINS, counts, sum, squares};
+        itg_f32_counts c = {8.0, BINS, counts, {0.5}, {0.25}};
         itg_f32_count(x, n, &c);
         for (int64_t i = 0; i < n; ++i) {
             const double wide = (double)x[i];
-            sum += wide;
-            squares += wide * wide;
+            sum[i % ITG_F32_SUMS] += wide;
+            squares[i % ITG_F32_SUMS] += wide * wide;
             if (x[i] == 0.0f)
                 want_zeros++;
             else
@@ -38,7 +38,8 @@ static void counts_and_sums_are_those_of_a_plain_loop(void **state)
             zeros += counts[2 * BINS + i];
         assert_int_equal(zeros, want_zeros);
         assert_memory_equal(counts, want, sizeof want);
-        assert_true(c.sum == sum && c.squares == squares);
+        assert_memory_equal(c.sum, sum, sizeof sum);
+        assert_memory_equal(c.squares, squares, sizeof squares);
     }
 }
 

@@ -1,11 +1,12 @@
 /* Every instruction set's tiles that this machine runs give the bits of the plain loop. */
 #include "float_cases.h"
 #include "kernels/f32_tile.h"
+#include <math.h>
 
-enum { PLANES = 5, TAPS = 3, COUNT = 300, STRIDE = 384, PLANE = 500 };
+enum { PLANES = 5, TAPS = 3, COUNT = 300, STRIDE = 384, PLANE = 500, ROW = 17 };
 
 typedef struct buffers {
-    float lanes[PLANES * PLANE + STRIDE], rows[PLANES * TAPS * ITG_F32_MAX_ROWS];
+    float lanes[PLANES * PLANE + STRIDE], rows[ROW * ITG_F32_MAX_ROWS];
     float got[ITG_F32_MAX_ROWS * STRIDE], want[ITG_F32_MAX_ROWS * STRIDE];
 } buffers;
 
@@ -17,11 +18,9 @@ static void plain(buffers *b, int64_t rows, int64_t count)
         for (int64_t l = 0; l < count; ++l) {
             float sum = b->want[r * STRIDE + l];
             for (int64_t p = 0; p < PLANES; ++p)
-                for (int64_t t = 0; t < TAPS; ++t) {
-                    const volatile float product =
-                        b->rows[(p * TAPS + t) * rows + r] * b->lanes[p * PLANE + offsets[t] + l];
-                    sum = sum + product;
-                }
+                for (int64_t t = 0; t < TAPS; ++t)
+                    sum = fmaf(b->lanes[p * PLANE + offsets[t] + l],
+                               b->rows[r * ROW + p * TAPS + t], sum);
             b->want[r * STRIDE + l] = sum;
         }
 }
@@ -31,14 +30,15 @@ static void check(const itg_f32_tiles *tiles, int64_t rows, int64_t count, buffe
     itg_rng rng;
     itg_rng_init(&rng, (uint64_t)(rows * 1000 + count));
     itg_tensor lanes = view(ITG_F32, b->lanes, DIMS(PLANES * PLANE + STRIDE));
-    itg_tensor weights = view(ITG_F32, b->rows, DIMS(PLANES * TAPS * ITG_F32_MAX_ROWS));
+    itg_tensor weights = view(ITG_F32, b->rows, DIMS(ROW * ITG_F32_MAX_ROWS));
     itg_tensor starts = view(ITG_F32, b->want, DIMS(ITG_F32_MAX_ROWS * STRIDE));
     fill_random(&lanes, &rng, 3.0f);
     fill_random(&weights, &rng, 3.0f);
     fill_random(&starts, &rng, 3.0f);
     memcpy(b->got, b->want, sizeof b->got);
     plain(b, rows, count);
-    const itg_f32_tile tile = {b->got, STRIDE, b->rows, b->lanes, PLANES, PLANE, TAPS, offsets};
+    const itg_f32_tile tile = {b->got, STRIDE, b->rows, ROW,    b->lanes,
+                               PLANES, PLANE,  TAPS,    offsets};
     itg_f32_tiles_run(tiles, rows, count, tile);
     assert_true(itg_f32_tiles_padded(count) <= STRIDE);
     for (int64_t r = 0; r < rows; ++r)

@@ -1,5 +1,6 @@
 /* Networks whose input is no float32: token numbers into a table, bytes that become floats inside.
  * Every way of running them takes the data as it is, and gives the same bits. */
+#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -184,7 +185,8 @@ static void the_float_network_reads_words(void **state)
                 int64_t word = itg_load(dtypes[d], e.data->data, i);
                 float sum = 0;
                 for (int k = 0; k < WIDTH; k++)
-                    sum += table[(word + WORDS) % WORDS * WIDTH + k] * weights[k * CLASSES + c];
+                    sum = fmaf(table[(word + WORDS) % WORDS * WIDTH + k], weights[k * CLASSES + c],
+                               sum);
                 assert_true(all[i * CLASSES + c] == (sum > 0 ? sum : 0));
             }
         itg_evaluation_deinit(&made);
