@@ -3,7 +3,7 @@
  * i, the others given, where it is coded for V_i + sum over j of M_ij / M_ii E_j. */
 #include "recover/fit.h"
 #include "recover/round.h"
-#include "recover/solve.h"
+#include "recover/rows.h"
 #include <stdlib.h>
 #include <string.h>
 

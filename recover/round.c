@@ -2,7 +2,7 @@
 #include "kernels/clones.h"
 #include "kernels/math.h"
 #include "kernels/requant.h"
-#include "recover/solve.h"
+#include "recover/rows.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,8 @@ enum {
     SWEEPS = 2,
     MORE_SWEEPS = 6,
     PAIR_SWEEPS = 2,
-    PART = 64, /* rows of H between two questions whether the work is wanted */
+    PART = ITG_ROWS, /* codes between two questions whether the work is wanted */
+    TOGETHER = 8,
     LANES = 16
 };
 #define SCALE_STEP 0.1 /* relative to the largest scale */
@@ -31,7 +32,6 @@ static double nearest(const itg_round *r, double x)
 
 /* ---- problems that go on together ---- */
 
-/* A row of H may come from memory: all channels use it before the next one. */
 #define FOR_CHANNELS(r, ch)                                                                        \
     for (itg_round *r = t->at; r < t->at + t->count; r++)                                          \
         for (itg_round_channel *ch = r->channels; r->active && ch < r->channels + r->count; ch++)
@@ -64,15 +64,50 @@ static bool activate(const together *t)
     return any;
 }
 
+/* Rows of H that a part of the codes subtracts from the errors. H may come from memory, so they
+ * wait until several channels have theirs. */
+typedef struct waiting {
+    int32_t count;
+    itg_rows rows[TOGETHER];
+} waiting;
+
+static void subtract(waiting *w, int64_t n)
+{
+    itg_rows_subtract(w->rows, w->count, n);
+    w->count = 0;
+}
+
+static itg_rows *next_rows(waiting *w, const itg_round_channel *ch, int64_t n)
+{
+    if (w->count == TOGETHER) subtract(w, n);
+    itg_rows *rows = &w->rows[w->count++];
+    rows->y = ch->e;
+    rows->h = ch->h;
+    rows->count = 0;
+    return rows;
+}
+
+static void add_row(itg_rows *rows, int64_t row, double factor)
+{
+    rows->row[rows->count] = (int32_t)row;
+    rows->factor[rows->count++] = factor;
+}
+
 static void set_errors(const together *t)
 {
+    waiting w = {0};
     FOR_CHANNELS(r, ch)
     for (int64_t i = 0; i < t->n; i++)
         ch->e[i] = ch->c[i] / (double)r->scale;
-    for (int64_t first = 0; first < t->n && goes_on(t); first += PART)
-        for (int64_t i = first; i < part_end(t, first); i++)
-            FOR_CHANNELS(r, ch)
-    if (ch->q[i] != 0) itg_row_subtract(ch->e, ch->h + i * t->n, ch->q[i], t->n);
+    for (int64_t first = 0; first < t->n && goes_on(t); first += PART) {
+        FOR_CHANNELS(r, ch)
+        {
+            itg_rows *rows = next_rows(&w, ch, t->n);
+            for (int64_t i = first; i < part_end(t, first); i++)
+                if (ch->q[i] != 0) add_row(rows, i, ch->q[i]);
+        }
+        subtract(&w, t->n);
+    }
 }
 
 static void start(const together *t)
@@ -83,31 +118,42 @@ static void start(const together *t)
     set_errors(t);
 }
 
-static void move(const itg_round *r, const itg_round_channel *ch, int64_t i, int32_t delta)
+/* Moves each of a part of the codes to its best value while the others stay. `rows`: the moves,
+ * which the errors of other codes than these do not show yet. */
+static void move_codes(const itg_round *r, const itg_round_channel *ch, const int32_t *order,
+                       int64_t count, itg_rows *rows)
 {
-    ch->q[i] += delta;
-    itg_row_subtract(ch->e, ch->h + i * r->n, delta, r->n);
+    double e[PART];
+    for (int64_t k = 0; k < count; k++)
+        e[k] = ch->e[order[k]];
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t i = order[k];
+        const double *h = ch->h + i * r->n;
+        if (!(h[i] > 0)) continue;
+        const int32_t to = (int32_t)nearest(r, ch->q[i] + e[k] / h[i]), delta = to - ch->q[i];
+        if (delta == 0) continue;
+        ch->q[i] = to;
+        add_row(rows, i, delta);
+        for (int64_t j = k + 1; j < count; j++)
+            e[j] -= delta * h[order[j]];
+    }
 }
 
-static bool move_code(const itg_round *r, const itg_round_channel *ch, int64_t i)
-{
-    const double diagonal = ch->h[i * r->n + i];
-    if (!(diagonal > 0)) return false;
-    int32_t to = (int32_t)nearest(r, ch->q[i] + ch->e[i] / diagonal);
-    if (to == ch->q[i]) return false;
-    move(r, ch, i, to - ch->q[i]);
-    return true;
-}
-
-/* Moves each code to its best value while the others stay. Sets `moved` where one did. */
+/* Sets `moved` where a code did. */
 static void sweep(const together *t)
 {
+    waiting w = {0};
     for (int64_t k = 0; k < t->count; k++)
         t->at[k].moved = false;
-    for (int64_t first = 0; first < t->n && goes_on(t); first += PART)
-        for (int64_t k = first; k < part_end(t, first); k++)
-            FOR_CHANNELS(r, ch)
-    r->moved |= move_code(r, ch, ch->order[k]);
+    for (int64_t first = 0; first < t->n && goes_on(t); first += PART) {
+        FOR_CHANNELS(r, ch)
+        {
+            itg_rows *rows = next_rows(&w, ch, t->n);
+            move_codes(r, ch, ch->order + first, part_end(t, first) - first, rows);
+            r->moved |= rows->count > 0;
+        }
+        subtract(&w, t->n);
+    }
 }
 
 /* ---- pairs ---- */
@@ -157,6 +203,12 @@ static void set_room(const itg_round *r, const itg_round_channel *ch, int64_t j)
     const double diagonal = ch->h[j * r->n + j];
     ch->up[j] = ch->q[j] < r->hi ? diagonal : NO_ROOM;
     ch->down[j] = ch->q[j] > r->lo ? diagonal : NO_ROOM;
+}
+
+static void move(const itg_round *r, const itg_round_channel *ch, int64_t i, int32_t delta)
+{
+    ch->q[i] += delta;
+    itg_row_subtract(ch->e, ch->h + i * r->n, delta, r->n);
 }
 
 /* Moves code i by 1 or -1 together with the partner that helps most, if that helps. */

@@ -1,19 +1,8 @@
 #include "recover/solve.h"
-#include "kernels/clones.h"
+#include "recover/rows.h"
 #include "kernels/math.h"
 
 enum { BLOCK = 64, COLUMNS = 16 };
-
-ITG_CLONES static void recover_subtract(double *y, const double *x, double f, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        y[i] -= f * x[i];
-}
-
-void itg_row_subtract(double *y, const double *x, double f, int64_t n)
-{
-    recover_subtract(y, x, f, n);
-}
 
 /* The factor is built transposed, in the upper triangle: later rows subtract multiples of row k of
  * U = L'. The rows of a block are computed first, then their effect on all rows below. Each element
@@ -33,7 +22,7 @@ static bool factor_block(const factor *f)
         for (int64_t j = k; j < f->n; j++)
             h[k * f->n + j] /= root;
         for (int64_t i = k + 1; i < f->end; i++)
-            recover_subtract(h + i * f->n + i, h + k * f->n + i, h[k * f->n + i], f->n - i);
+            itg_row_subtract(h + i * f->n + i, h + k * f->n + i, h[k * f->n + i], f->n - i);
     }
     return true;
 }
@@ -45,7 +34,7 @@ static itg_status update_row(void *context, int worker, int64_t item, itg_error 
     (void)worker;
     (void)err;
     for (int64_t k = f->first; k < f->end; k++)
-        recover_subtract(f->h + i * f->n + i, f->h + k * f->n + i, f->h[k * f->n + i], f->n - i);
+        itg_row_subtract(f->h + i * f->n + i, f->h + k * f->n + i, f->h[k * f->n + i], f->n - i);
     return ITG_OK;
 }
 
@@ -86,13 +75,13 @@ static itg_status substitute(void *context, int worker, int64_t item, itg_error 
     if (status != ITG_OK) return status;
     for (int64_t i = 0; i < n; i++) {
         for (int64_t k = 0; k < i; k++)
-            recover_subtract(x + i * s->columns, x + k * s->columns, s->l[i * n + k], count);
+            itg_row_subtract(x + i * s->columns, x + k * s->columns, s->l[i * n + k], count);
         for (int64_t j = 0; j < count; j++)
             x[i * s->columns + j] /= s->l[i * n + i];
     }
     for (int64_t i = n - 1; i >= 0; i--) {
         for (int64_t k = n - 1; k > i; k--)
-            recover_subtract(x + i * s->columns, x + k * s->columns, s->l[i * n + k], count);
+            itg_row_subtract(x + i * s->columns, x + k * s->columns, s->l[i * n + k], count);
         for (int64_t j = 0; j < count; j++)
             x[i * s->columns + j] /= s->l[i * n + i];
     }

@@ -10,9 +10,6 @@ typedef struct itg_solving {
     int threads;
     const itg_stop *stop;
 } itg_solving;
-
-/* y[0..n) -= f * x[0..n) */
-void itg_row_subtract(double *y, const double *x, double f, int64_t n);
 /* Replaces h [n][n], symmetric, by its Cholesky factor L (lower triangle, h = L L'); destroys the
  * upper triangle. *definite false: it is not positive definite. */
 itg_status itg_cholesky(double *h, int64_t n, const itg_solving *how, bool *definite,
