@@ -96,12 +96,9 @@ static void make_axis(const itg_window *w, int d, int64_t outputs, int64_t *memo
     a->size = outputs + a->shift[taps - 1];
 }
 
-/* Copies one row of one phase: out[j] = x[j * stride + shift] where that exists, else 0. */
-static void copy_row(const float *x, itg_taps valid, int64_t shift, int64_t stride, float *out,
-                     int64_t count)
+/* Copies one row of one phase: out[j] = x[j * stride + shift] where that exists. */
+static void copy_row(const float *x, itg_taps valid, int64_t shift, int64_t stride, float *out)
 {
-    memset(out, 0, (size_t)valid.begin * sizeof *out);
-    memset(out + valid.end, 0, (size_t)(count - valid.end) * sizeof *out);
     if (stride == 1) {
         memcpy(out + valid.begin, x + valid.begin + shift,
                (size_t)(valid.end - valid.begin) * sizeof *out);
@@ -111,6 +108,7 @@ static void copy_row(const float *x, itg_taps valid, int64_t shift, int64_t stri
         out[j] = x[j * stride + shift];
 }
 
+/* Copies what lies inside the input; the rest of the plane is zero already. */
 static void copy_plane(const itg_window *w, const axis *vertical, const axis *horizontal,
                        const float *x, float *out)
 {
@@ -120,11 +118,8 @@ static void copy_plane(const itg_window *w, const axis *vertical, const axis *ho
             const itg_taps valid = itg_valid_taps(shift, w->stride[1], horizontal->size, w->width);
             for (int64_t i = 0; i < vertical->size; ++i, out += horizontal->size) {
                 const int64_t h = i * w->stride[0] + vertical->residue[a] - w->pad_top;
-                if (h < 0 || h >= w->height) {
-                    memset(out, 0, (size_t)horizontal->size * sizeof *out);
-                    continue;
-                }
-                copy_row(x + h * w->width, valid, shift, w->stride[1], out, horizontal->size);
+                if (h >= 0 && h < w->height)
+                    copy_row(x + h * w->width, valid, shift, w->stride[1], out);
             }
         }
 }
@@ -208,7 +203,7 @@ static bool make_layout(const conv *c, layout *l, bool *define)
     l->planes = l->floats;
     l->rows = l->planes + floats;
     l->sums = l->rows + l->steps * ITG_F32_MAX_ROWS;
-    memset(l->planes + l->plane * c->in_channels, 0, (size_t)l->padded * sizeof(float));
+    memset(l->planes, 0, (size_t)floats * sizeof(float));
     return true;
 }
 
@@ -343,6 +338,17 @@ cleanup:
     return status;
 }
 
+/* With one tap, no stride and no padding, all positions can be one row. */
+static void flatten(itg_window *w)
+{
+    if (w->kernel[0] != 1 || w->kernel[1] != 1 || w->stride[0] != 1 || w->stride[1] != 1 ||
+        w->pad_top != 0 || w->pad_left != 0 || w->out_height != w->height ||
+        w->out_width != w->width)
+        return;
+    w->width = w->out_width = w->height * w->width;
+    w->height = w->out_height = 1;
+}
+
 itg_status itg_f32_conv(const itg_call *call)
 {
     conv c = {0};
@@ -352,6 +358,7 @@ itg_status itg_f32_conv(const itg_call *call)
     if (status == ITG_OK) status = check_conv(call, &c.w);
     if (status != ITG_OK) return status;
     const itg_tensor *bias = itg_call_input(call, 2);
+    flatten(&c.w);
     c.in_channels = c.w.channels / c.w.group;
     c.out_channels = c.w.out_channels / c.w.group;
     c.x = call->inputs[0].data;

@@ -21,7 +21,7 @@ void itg_row_subtract(double *y, const double *x, double f, int64_t n)
     do {                                                                                           \
         vector8 part;                                                                              \
         memcpy(&part, x, sizeof part);                                                             \
-        (y) -= (f) * part;                                                                         \
+        (y) -= (f)*part;                                                                           \
     } while (0)
 
 /* Subtracts in columns [first, first + COLUMNS), which stay in registers. */
