@@ -105,8 +105,9 @@ static itg_status check_file(const itg_strategy *s, const char *file, const itg_
     unsigned char actual[32];
     char expected[65], hex[65];
     if (codes->bytes != bytes)
-        return itg_fail(err, ITG_BAD_FILE, "%s: has %zu bytes, expected %zu", file, codes->bytes,
-                        bytes);
+        return itg_fail(err, ITG_BAD_FILE,
+                        "%s: has %zu bytes, expected %zu for codes of the strategy's widths", file,
+                        codes->bytes, bytes);
     itg_sha256_of(codes->data, bytes, actual);
     if (memcmp(actual, hash, sizeof actual) == 0) return ITG_OK;
     itg_sha256_hex(hash, expected);
@@ -128,7 +129,13 @@ itg_status itg_strategy_codes_read(itg_strategy *s, const char *path, const char
     itg_buffer codes = {0};
     char *file = itg_path_beside(path, name);
     if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for %s", name);
-    itg_status status = itg_file_read(file, itg_strategy_codes_bytes(s), &data, &codes.bytes, err);
+    const size_t bytes = itg_strategy_codes_bytes(s);
+    itg_status status = itg_file_read(file, bytes, &data, &codes.bytes, err);
+    if (status == ITG_LIMIT)
+        status = itg_fail(err, ITG_BAD_FILE,
+                          "%s: has more than %zu bytes, expected %zu for codes of the strategy's "
+                          "widths",
+                          file, bytes, bytes);
     codes.data = data;
     if (status == ITG_OK) status = itg_strategy_codes_take(s, file, &codes, hash, err);
     free(data);

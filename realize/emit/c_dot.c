@@ -109,7 +109,7 @@ static const char dot_pairs_text[] =
     "#endif\n\n"
     "/* acc[r * stride + p] = sum of a[r * depth_a + i] * b[p * depth + i], i < depth. What a has\n"
     " * beyond a row's end meets zeros of b. */\n"
-    "HOT SHARED void dot_s32(const int16_t *a, int32_t rows, int32_t depth_a, const int16_t *b,\n"
+    "WITHIN void dot_s32(const int16_t *a, int32_t rows, int32_t depth_a, const int16_t *b,\n"
     "                    int32_t count, int32_t depth, int32_t *acc, int32_t stride)\n"
     "{\n"
     "    const int32_t blocks = rows & ~(TALL - 1), whole = count & ~1;\n"
@@ -141,7 +141,7 @@ static const char dot_text[] =
     "/* acc[r * stride + p] = sum of a[r * depth_a + i] * b[p * depth + i], i < depth; rows <= 4. "
     "What\n"
     " * a has beyond a row's end meets zeros of b. */\n"
-    "HOT SHARED void dot_$2(const int16_t *a, int32_t rows, int32_t depth_a, const int16_t *b,\n"
+    "WITHIN void dot_$2(const int16_t *a, int32_t rows, int32_t depth_a, const int16_t *b,\n"
     "                    int32_t count, int32_t depth, $1 *acc, int32_t stride)\n"
     "{\n"
     "    int32_t p = 0;\n"
@@ -250,7 +250,7 @@ void itg_emit_split_ends(itg_emitter *e, const itg_emit_mac_view *t)
 static void write_dot(itg_emitter *e, itg_dtype sum)
 {
     const bool pairs = sum == ITG_S32;
-    if (pairs) itg_emit_pairs(e);
+    itg_emit_pairs(e);
     if (pairs) itg_strbuf_add(&e->helpers, dot_pairs_text);
     itg_emit_template(&e->helpers, dot_text, itg_emit_ctype(sum), itg_dtype_name(sum),
                       pairs ? "uint32_t" : "uint64_t", NULL);

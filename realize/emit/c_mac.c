@@ -152,6 +152,7 @@ void itg_emit_mac_describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac
     if (l->rows > 0) t->rows = l->rows;
     t->held = l->held;
     if (t->block > t->patches) t->block = t->patches;
+    t->dense = itg_emit_is_dense(t, w);
     if (t->s->input_count > 2) t->bias = p->values[t->s->inputs[2]].data;
 }
 
@@ -269,9 +270,12 @@ static void declare(itg_emitter *e, const itg_emit_mac_view *t)
 {
     room rooms[4];
     int count = rooms_of(t, rooms);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        const char *place = itg_emit_scratch(e, rooms[i].type, rooms[i].count);
+        if (t->dense && i > 0) continue; /* the Helium form's alone */
         ITG_EMIT_FORMAT(e, "    %s *const %s = %s;\n", itg_emit_ctype(rooms[i].type), rooms[i].name,
-                        itg_emit_scratch(e, rooms[i].type, rooms[i].count));
+                        place);
+    }
 }
 
 /* ---- text ---- */
@@ -377,10 +381,34 @@ static void write_tile(itg_emitter *e, const itg_emit_mac_view *t, int32_t inden
     if (tile) ITG_EMIT_FORMAT(e, "%*s}\n", (int)indent, "");
 }
 
+/* Writes the sums and codes of one position, channel by channel. */
+static void write_dense(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                        const char *window, const char *in, const char *b, const char *out)
+{
+    const char *filters = itg_emit_number(e, t->filters);
+    open_positions(e, t, indent);
+    itg_emit_patches(e, t, indent + 4, window, in);
+    itg_emit_dense_start(e, t, indent + 4);
+    itg_strbuf_add(&e->body, "#if defined(WORDS) && !defined(__clang__) && __GNUC__ >= 8\n"
+                             "#pragma GCC unroll 1\n"
+                             "#endif\n");
+    ITG_EMIT_FORMAT(e, "%*sfor (int32_t k = 0; k < %s; k++) {\n%*sconst int32_t c = %sk;\n",
+                    (int)indent + 4, "", filters, (int)indent + 8, "",
+                    t->groups > 1 ? itg_emit_text(e, "g * %s + ", filters) : "");
+    itg_emit_dense_sum(e, t, indent + 8, b);
+    write_outputs(e, t, indent + 8, "sum",
+                  itg_emit_text(e, "c + first * %s", itg_emit_number(e, t->channels)), out);
+    ITG_EMIT_FORMAT(e, "%*s}\n%*s}\n", (int)indent + 4, "", (int)indent, "");
+}
+
 /* Writes the loops of one group: held filters, blocks of patches, tiles of filters. */
 static void write_block(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                         const char *window, const char *in, const char *b, const char *out)
 {
+    if (t->dense) {
+        write_dense(e, t, indent, window, in, b, out);
+        return;
+    }
     const char *filters = itg_emit_number(e, t->filters);
     const bool passes = t->held > 0 && t->held < t->filters;
     const char *end = passes ? "end" : filters;

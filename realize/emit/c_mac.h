@@ -9,6 +9,7 @@ typedef struct itg_emit_mac_view {
     const itg_emit_layer *l;
     const itg_step *s;
     bool conv, saturates, split;
+    bool dense; /* codes are multiplied where they lie (c_dense.c) */
     itg_window_view v;
     itg_matmul_view m;
     bool transposed;
@@ -37,4 +38,12 @@ void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
 const char *itg_emit_bias(itg_emitter *e, const itg_emit_mac_view *t, const char *index);
 void itg_emit_split_ends(itg_emitter *e, const itg_emit_mac_view *t);
 void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *index);
+
+/* ---- c_dense.c: layers of one position ---- */
+bool itg_emit_is_dense(const itg_emit_mac_view *t, const itg_pvalue *w);
+/* Makes the patch ready, and declares `start`, which is in the sum of each channel. */
+void itg_emit_dense_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent);
+/* Declares the sum of channel c. */
+void itg_emit_dense_sum(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                        const char *offset);
 #endif

@@ -102,7 +102,7 @@ static int64_t packed_bytes(const itg_pvalue *v)
     return itg_packed_bytes(v->elements, v->q.bits);
 }
 
-static int64_t least_code(const itg_pvalue *v)
+int64_t itg_emit_least_code(const itg_pvalue *v)
 {
     return v->q.is_signed ? -((int64_t)1 << (v->q.bits - 1)) : 0;
 }
@@ -110,7 +110,7 @@ static int64_t least_code(const itg_pvalue *v)
 static uint64_t raw_code(const itg_pvalue *v, const int64_t *order, int64_t i)
 {
     int64_t code = itg_load(v->dtype, v->data, order != NULL ? order[i] : i);
-    return (uint64_t)(code - least_code(v));
+    return (uint64_t)(code - itg_emit_least_code(v));
 }
 
 /* Code i of eight rows of codes below 2^bits, bits <= 8, into planes of `whole` bytes each. */
@@ -187,8 +187,7 @@ const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order,
     return name;
 }
 
-/* Whether some constant has codes of `least` to `most` bits. */
-static bool has_bits(const itg_program *p, int32_t least, int32_t most)
+bool itg_emit_has_bits(const itg_program *p, int32_t least, int32_t most)
 {
     for (int32_t i = 0; i < p->value_count; i++) {
         const itg_pvalue *v = &p->values[i];
@@ -217,14 +216,14 @@ static void add_first_steps(itg_emitter *e, itg_dtype type, bool wide, itg_strbu
         itg_emit_template(out, inside_text, itg_dtype_name(type), NULL);
     }
     if (wide) itg_emit_template(out, wide_text, itg_emit_ctype(type), up, sum, NULL);
-    if (type != ITG_S16 || !has_bits(e->p, 8, 8)) return;
+    if (type != ITG_S16 || !itg_emit_has_bits(e->p, 8, 8)) return;
     itg_emit_widen(e, ITG_U8);
     itg_emit_template(out, bytes_text, wide ? " && up == 1" : "", NULL);
 }
 
 static void write_unpack(itg_emitter *e, itg_dtype type)
 {
-    const bool wide = has_bits(e->p, 9, 64);
+    const bool wide = itg_emit_has_bits(e->p, 9, 64);
     const char *alone = wide ? " && up == 1" : "";
     itg_strbuf first = {0}, four = {0};
     itg_emit_pairs(e);
@@ -247,7 +246,7 @@ void itg_emit_unpack(itg_emitter *e, int32_t indent, int32_t value, const char *
                      const char *out)
 {
     const itg_pvalue *v = &e->p->values[value];
-    int64_t zero = subtract - least_code(v);
+    int64_t zero = subtract - itg_emit_least_code(v);
     /* 16-bit codes are computed modulo 2^16, and 2^15 is no int16_t. */
     if (type == ITG_S16 && zero > INT16_MAX) zero -= (int64_t)1 << 16;
     if (itg_emit_needs(e, itg_emit_text(e, "unpack_%s", itg_dtype_name(type))))

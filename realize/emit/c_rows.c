@@ -28,6 +28,12 @@ static const char pairs_text[] =
     "#define ONCE __attribute__((noinline))\n"
     "#else\n"
     "#define ONCE inline\n"
+    "#endif\n"
+    "#if defined(WORDS) && !defined(__OPTIMIZE_SIZE__)\n"
+    "#define WITHIN static inline __attribute__((always_inline)) /* callers have constant sizes "
+    "*/\n"
+    "#else\n"
+    "#define WITHIN HOT SHARED\n"
     "#endif\n\n";
 
 static const char four_text[] =

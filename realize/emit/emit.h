@@ -158,6 +158,10 @@ const char *itg_emit_input_name(itg_emitter *e, const itg_emit_layer *l, int32_t
  * (NULL: i). tag names the order: 'n' unchanged, 'r' filter, tap, channel, 'd' tap, filter, 't'
  * transposed. */
 const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag);
+/* Whether some constant has codes of `least` to `most` bits. */
+bool itg_emit_has_bits(const itg_program *p, int32_t least, int32_t most);
+/* The code that is stored as 0. */
+int64_t itg_emit_least_code(const itg_pvalue *v);
 /* Writes a call that unpacks codes [first, first + count), minus `subtract`, into `out`. */
 void itg_emit_unpack(itg_emitter *e, int32_t indent, int32_t value, const char *name,
                      const char *first, const char *count, int64_t subtract, itg_dtype type,

@@ -294,14 +294,14 @@ static void damaged_files_are_refused(void **state)
     write_bytes(path, good, 2);
     check_refused(&c, ITG_BAD_FILE, ".codes: has 2 bytes, expected 3");
     write_bytes(path, longer, 4);
-    check_refused(&c, ITG_LIMIT, ".codes: is larger than 3 bytes");
+    check_refused(&c, ITG_BAD_FILE, ".codes: has more than 3 bytes, expected 3 for codes");
     write_bytes(path, "\x61\x11\x78", 3);
     check_refused(&c, ITG_MISMATCH, ".codes: its SHA-256 is ");
     assert_int_equal(remove(path), 0);
     check_refused(&c, ITG_IO, "strategy.codes.file: ");
     write_bytes(path, good, 3);
     damage_text(&c, ", \"codes\": true", "");
-    check_refused(&c, ITG_LIMIT, ".codes: is larger than 0 bytes");
+    check_refused(&c, ITG_BAD_FILE, ".codes: has more than 0 bytes, expected 0 for codes");
     damage_text(&c, ", \"codes\": true", ", \"codes\": 1");
     check_refused(&c, ITG_BAD_FILE, "strategy.thresholds[1].codes: expected true or false");
     damage_text(&c, "\"hi\"", "\"codes\": true, \"hi\"");

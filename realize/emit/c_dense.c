@@ -1,0 +1,122 @@
+/* Layers of one position: each weight is used once, so its code is multiplied where it lies. The
+ * zero point comes in at the end, by the sum of the inputs. */
+#include "realize/emit/c_mac.h"
+
+static const char dense_text[] =
+    "/* Returns -zero times the sum of x. Puts each four of x in the order in which pairs of codes\n"
+    " * are taken. */\n"
+    "static ONCE int32_t dense_start(int16_t *x, int32_t depth, int32_t zero)\n"
+    "{\n"
+    "    uint32_t sum = 0;\n"
+    "    for (int32_t i = 0; i < depth; i++) {\n"
+    "        const int32_t one = x[i];\n"
+    "        sum += (uint32_t)one;\n"
+    "    }\n"
+    "#ifdef PAIRS\n"
+    "    for (int32_t i = 1; i < depth; i += 4) {\n"
+    "        const int16_t other = x[i];\n"
+    "        x[i] = x[i + 1], x[i + 1] = other;\n"
+    "    }\n"
+    "#endif\n"
+    "    return (int32_t)(0 - sum * (uint32_t)zero);\n"
+    "}\n\n"
+    "#if defined(PAIRS)\n"
+    "#define DENSE_FOUR(i) \\\n"
+    "    w = (uint32_t)PAIR(in + (i))$1; \\\n"
+    "    sum = __smlad((int32_t)(w & codes), PAIR(x + (i)), sum); \\\n"
+    "    sum = __smlad((int32_t)(w >> 8 & codes), PAIR(x + (i) + 2), sum);\n"
+    "#elif defined(WORDS)\n"
+    "#define DENSE_ADD(i, at) \\\n"
+    "    sum = (int32_t)((uint32_t)sum + (uint32_t)((int32_t)(w >> (at) & 255) * x[i]));\n"
+    "#define DENSE_FOUR(i) \\\n"
+    "    w = (uint32_t)PAIR(in + (i))$1 & codes; \\\n"
+    "    DENSE_ADD(i, 0) DENSE_ADD((i) + 1, 8) DENSE_ADD((i) + 2, 16) DENSE_ADD((i) + 3, 24)\n"
+    "#endif\n"
+    "static inline int32_t dense_part(const uint8_t *in, int32_t count, int32_t shift,\n"
+    "                                 uint32_t codes, const int16_t *x, int32_t sum)\n"
+    "{\n"
+    "    (void)shift;\n"
+    "#ifdef WORDS\n"
+    "    uint32_t w;\n"
+    "#if defined(PAIRS) && !defined(__OPTIMIZE_SIZE__)\n"
+    "    for (; count >= 12; count -= 12, in += 12, x += 12) {\n"
+    "        DENSE_FOUR(0)\n"
+    "        DENSE_FOUR(4)\n"
+    "        DENSE_FOUR(8)\n"
+    "    }\n"
+    "#endif\n"
+    "    for (; count > 0; count -= 4, in += 4, x += 4) {\n"
+    "        DENSE_FOUR(0)\n"
+    "    }\n"
+    "    return sum;\n"
+    "#else\n"
+    "    uint32_t all = (uint32_t)sum;\n"
+    "    for (int32_t i = 0; i < count; i++)\n"
+    "        all += (uint32_t)((int32_t)(in[i]$1 & codes) * x[i]);\n"
+    "    return (int32_t)all;\n"
+    "#endif\n"
+    "}\n\n"
+    "/* Returns sum plus code[first + i] * x[i], i < count, a multiple of four; codes as\n"
+    " * unpack_s16 has them, all of them whole. */\n"
+    "HOT static ONCE int32_t dense(const uint8_t *p, int32_t total, int32_t bits, int32_t first,\n"
+    "                              const int16_t *x, int32_t count, int32_t sum)\n"
+    "{\n"
+    "    const int32_t whole = bits == 8 ? total : total / 8;\n"
+    "    const uint32_t one = (UINT32_C(1) << bits) - 1;\n"
+    "#if defined(PAIRS)\n"
+    "    const uint32_t codes = one * UINT32_C(0x00010001);\n"
+    "#elif defined(WORDS)\n"
+    "    const uint32_t codes = one * UINT32_C(0x01010101);\n"
+    "#else\n"
+    "    const uint32_t codes = one;\n"
+    "#endif\n"
+    "    for (int32_t n; count > 0; first += n, count -= n, x += n) {\n"
+    "        const int32_t row = first / whole, at = first % whole, shift = row / bits * bits;\n"
+    "        const uint8_t *in = p + at + row % bits * whole;\n"
+    "        n = whole - at < count ? whole - at : count;\n"
+    "$2"
+    "        sum = dense_part(in, n, shift, codes, x, sum);\n"
+    "    }\n"
+    "    return sum;\n"
+    "}\n\n";
+
+static const char unshifted_text[] =
+    "#ifdef PAIRS\n"
+    "        if (shift == 0) {\n"
+    "            sum = dense_part(in, n, 0, codes, x, sum);\n"
+    "            continue;\n"
+    "        }\n"
+    "#endif\n";
+
+bool itg_emit_is_dense(const itg_emit_mac_view *t, const itg_pvalue *w)
+{
+    const int32_t bits = w->q.bits;
+    return w->data != NULL && t->row == ITG_S16 && t->sum == ITG_S32 && t->patches == 1 &&
+           t->depth % 4 == 0 && !itg_emit_is_depthwise(t) &&
+           (bits == 8 || (bits < 8 && 8 % bits == 0 && w->elements % 32 == 0));
+}
+
+void itg_emit_dense_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
+{
+    const itg_pvalue *w = &e->p->values[t->w_value];
+    itg_emit_pairs(e);
+    if (itg_emit_needs(e, "dense")) {
+        const bool bytes = !itg_emit_has_bits(e->p, 1, 7);
+        itg_emit_template(&e->helpers, dense_text, bytes ? "" : " >> shift",
+                          bytes ? "" : unshifted_text, NULL);
+    }
+    ITG_EMIT_FORMAT(e, "%*sconst int32_t start = dense_start(patches, %s, %s);\n", (int)indent, "",
+                    itg_emit_number(e, t->depth),
+                    itg_emit_number(e, t->w_zero - itg_emit_least_code(w)));
+}
+
+void itg_emit_dense_sum(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                        const char *offset)
+{
+    const itg_pvalue *w = &e->p->values[t->w_value];
+    const char *depth = itg_emit_number(e, t->depth);
+    ITG_EMIT_FORMAT(e,
+                    "%*sconst int32_t sum[1] = {dense(%s, %s, %d, c * %s%s, patches, %s, start)};\n",
+                    (int)indent, "", t->weights, itg_emit_number(e, w->elements), (int)w->q.bits,
+                    depth, offset, depth);
+}
