@@ -418,20 +418,38 @@ static int32_t add_convolution(maker *m, int32_t x)
     return s->outputs[0];
 }
 
-/* Convolutions one after another: each may write over what it reads. */
-static itg_program *chain_program(uint64_t seed)
+/* A layer of one position; depth and outputs are such that codes of all widths are read in place.
+ */
+static int32_t add_dense(maker *m, int32_t x)
+{
+    const itg_shape to = {4, {1, 8 * pick(m, 1, 6), 1, 1}};
+    const itg_shape taps = {4, {to.dims[1], value(m, x)->shape.dims[1], 1, 1}};
+    const int32_t w = add_constant(m, taps, true);
+    itg_step *s = add_step(m, ITG_STEP_CONV, ITG_OP_CONV, 2, 1);
+    s->attrs = (itg_attrs){
+        .spatial_rank = 2, .group = 1, .kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
+    s->inputs[0] = x;
+    s->inputs[1] = w;
+    s->acc = (itg_accumulator){32, ITG_OVERFLOW_WRAP};
+    add_encodings(m, s, to, 20000, to.dims[1]);
+    return s->outputs[0];
+}
+
+/* Layers one after another. */
+static itg_program *chain_of(uint64_t seed, bool dense)
 {
     maker m = {.integer = true, .seed = seed};
     itg_error err = {0};
     itg_rng_init(&m.rng, seed);
     assert_int_equal(itg_program_create("chain", &m.p, NULL), ITG_OK);
     itg_shape image = {4, {1, pick(&m, 1, 9), pick(&m, 5, 20), pick(&m, 5, 20)}};
+    if (dense) image = (itg_shape){4, {1, 4 * pick(&m, 1, 9), 1, 1}};
     int32_t input = add_value(&m, ITG_F32, image), x = add_codes(&m, image, NULL);
     itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
     s->inputs[0] = input;
     s->outputs[0] = x;
     for (int i = 0; i < 5; i++)
-        x = add_convolution(&m, x);
+        x = dense ? add_dense(&m, x) : add_convolution(&m, x);
     itg_program *p = m.p;
     p->inputs = itg_arena_array(p->arena, 1, sizeof *p->inputs);
     p->inputs[p->input_count++] = input;
@@ -439,6 +457,17 @@ static itg_program *chain_program(uint64_t seed)
     p->outputs[p->output_count++] = x;
     if (itg_program_finish(p, ITG_BOUNDS_STORE, &err) != ITG_OK) fail_msg("%s", err.message);
     return p;
+}
+
+/* Convolutions: each may write over what it reads. */
+static itg_program *chain_program(uint64_t seed)
+{
+    return chain_of(seed, false);
+}
+
+static itg_program *dense_program(uint64_t seed)
+{
+    return chain_of(seed, true);
 }
 
 /* The first element that a position of a convolution reads, of all its taps; INT64_MAX: all lie
@@ -674,6 +703,39 @@ static void the_headers_quantizer_gives_the_executors_codes(void **state)
     }
 }
 
+/* ---- layers of one position ---- */
+
+static bool mentions(const char *path, const char *word)
+{
+    unsigned char *text = NULL;
+    size_t bytes = 0;
+    assert_int_equal(itg_file_read(path, 1 << 24, &text, &bytes, NULL), ITG_OK);
+    const bool found = strstr((const char *)text, word) != NULL;
+    free(text);
+    return found;
+}
+
+static void codes_of_dense_layers_are_multiplied_where_they_lie(void **state)
+{
+    (void)state;
+    if (!has_compiler()) {
+        print_message("skipped: no compiler\n");
+        skip();
+    }
+    int whole = 0, pieces = 0;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        itg_error err = {0};
+        itg_program *p = dense_program(seed);
+        if (emits(p, "net", 3, &err)) {
+            compile_and_run("net", seed % 2 == 0 ? FLAGS " -O2" : FLAGS " -O0", seed);
+            whole += mentions(FOLDER "/net.c", "{dense(");
+            pieces += mentions(FOLDER "/net.c", "dense_pieces(");
+        }
+        itg_program_destroy(p);
+    }
+    assert_true(whole >= 8 && pieces >= 4);
+}
+
 /* ---- weights ---- */
 
 static void weights_take_their_bits_to_the_byte(void **state)
@@ -736,6 +798,7 @@ int main(void)
         cmocka_unit_test(outputs_lie_over_what_is_read_no_more),
         cmocka_unit_test(the_headers_quantizer_gives_the_executors_codes),
         cmocka_unit_test(the_headers_argmax_gives_the_first_of_the_greatest),
+        cmocka_unit_test(codes_of_dense_layers_are_multiplied_where_they_lie),
         cmocka_unit_test(weights_take_their_bits_to_the_byte),
         cmocka_unit_test(what_is_float_is_refused_before_any_file),
     };
