@@ -168,10 +168,11 @@ static int64_t plane_floats(const conv *c, layout *l)
 }
 
 /* A multiple of the rows of a tile, as the sums of all of its rows are written. */
-static int64_t together(const layout *l)
+static int64_t together(const conv *c, const layout *l)
 {
     int64_t count = CHUNK_WEIGHTS / l->steps;
     if (count > CHUNK_SUMS / l->padded) count = CHUNK_SUMS / l->padded;
+    if (count > c->out_channels) count = c->out_channels + ITG_F32_MAX_ROWS - 1;
     count -= count % ITG_F32_MAX_ROWS;
     return count > 0 ? count : ITG_F32_MAX_ROWS;
 }
@@ -196,7 +197,7 @@ static bool make_layout(const conv *c, layout *l, bool *define)
         return true;
     }
     fill_offsets(w, l);
-    l->channels = together(l);
+    l->channels = together(c, l);
     l->floats = itg_call_alloc(floats + l->steps * ITG_F32_MAX_ROWS + l->padded * l->channels,
                                sizeof(float));
     if (!l->floats) return false;
