@@ -172,11 +172,14 @@ static bool usable(void)
 
 const itg_accel_kernels itg_accel_amx = {
     .name = "amx",
+    .granule = ITG_STEP_DEPTH,
+    .step_cycles = 1,
     .usable = usable,
     .begin = begin,
     .end = end,
     .tile = tile,
     .depthwise = itg_depthwise_vnni,
+    .parts = true,
     .lanes = itg_lanes_avx512,
     .sum_bytes = itg_sum_bytes_vbmi,
     .peak = peak,

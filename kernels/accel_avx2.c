@@ -64,6 +64,8 @@ const itg_winograd_kernels itg_winograd_avx2 = {input, multiply, output};
 
 const itg_accel_kernels itg_accel_avx2 = {
     .name = "avx2",
+    .granule = ITG_STEP_DEPTH,
+    .step_cycles = 32,
     .usable = usable,
     .words = true,
     .tile = tile,

@@ -61,6 +61,8 @@ const itg_winograd_kernels itg_winograd_avx512 = {input, multiply, output};
 
 const itg_accel_kernels itg_accel_avx512 = {
     .name = "avx512",
+    .granule = ITG_STEP_DEPTH,
+    .step_cycles = 16,
     .usable = usable,
     .words = true,
     .tile = tile,

@@ -15,17 +15,32 @@
 
 enum { LANES = 16 };
 
+/* Exchanges part j of v[i] and part i of v[j], 128 bits each. Its own inverse. */
+AVX512_INLINE void swap_parts(__m512i v[4])
+{
+    const __m512i a = _mm512_shuffle_i32x4(v[0], v[1], 0x44);
+    const __m512i b = _mm512_shuffle_i32x4(v[0], v[1], 0xee);
+    const __m512i c = _mm512_shuffle_i32x4(v[2], v[3], 0x44);
+    const __m512i d = _mm512_shuffle_i32x4(v[2], v[3], 0xee);
+    v[0] = _mm512_shuffle_i32x4(a, c, 0x88);
+    v[1] = _mm512_shuffle_i32x4(a, c, 0xdd);
+    v[2] = _mm512_shuffle_i32x4(b, d, 0x88);
+    v[3] = _mm512_shuffle_i32x4(b, d, 0xdd);
+}
+
 /* Constants for sixteen channels. */
 typedef struct channels {
     __m512i bias, multiplier, multiplier_odd, addend_even, addend_odd;
     __m512i product_even, product_odd, last; /* shifts */
     __m512i rest[2]; /* ITG_ROUND_REST of the last shift: of 0 and more, of less */
-    __m512 ratio;
+    __m512i ratio;   /* floats */
 } channels;
 
 /* What all channels share. */
 typedef struct clamps {
-    __m512i low, high, zero; /* 16 bits each */
+    __m512i low, high; /* 8 bits each */
+    __m512i zero;      /* 16 bits each */
+    bool is_signed;
 } clamps;
 
 /* How sums become codes. Loops specialized for one form pass it as a constant. */
@@ -71,7 +86,7 @@ AVX512_INLINE void load_channels(channels *c, const itg_lanes_args *a, int64_t c
     const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
     c->bias = _mm512_loadu_si512(a->bias32 + column);
     if (l->kind == ITG_LANES_RATIO) {
-        c->ratio = _mm512_loadu_ps(l->ratio + channel);
+        c->ratio = _mm512_loadu_si512(l->ratio + channel);
         return;
     }
     const __m512i a0 = _mm512_loadu_si512(l->addend + channel);
@@ -90,8 +105,8 @@ AVX512_INLINE void load_channels(channels *c, const itg_lanes_args *a, int64_t c
 
 AVX512_INLINE clamps clamps_of(const itg_lanes *l)
 {
-    return (clamps){_mm512_set1_epi16((int16_t)l->e.lo), _mm512_set1_epi16((int16_t)l->e.hi),
-                    _mm512_set1_epi16((int16_t)l->e.zero_point)};
+    return (clamps){_mm512_set1_epi8((int8_t)l->e.lo), _mm512_set1_epi8((int8_t)l->e.hi),
+                    _mm512_set1_epi16((int16_t)l->e.zero_point), l->e.storage == ITG_S8};
 }
 
 /* (v * multiplier + addend) >> 31, with v as prepared by double_channels(). */
@@ -119,7 +134,9 @@ AVX512_INLINE __m512i shifted(const channels *c, __m512i v)
 AVX512_INLINE __m512i codes(const channels *c, __m512i sum, form f)
 {
     const __m512i v = _mm512_add_epi32(sum, c->bias);
-    if (f.ratio) return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(v), c->ratio));
+    if (f.ratio)
+        return _mm512_cvtps_epi32(
+            _mm512_mul_ps(_mm512_cvtepi32_ps(v), _mm512_castsi512_ps(c->ratio)));
     __m512i q = f.doubling ? doubled(c, v) : shifted(c, v);
     if (!f.last) return q;
     const __mmask16 highest = _mm512_movepi32_mask(v);
@@ -130,13 +147,22 @@ AVX512_INLINE __m512i codes(const channels *c, __m512i sum, form f)
     return _mm512_srav_epi32(q, c->last);
 }
 
-/* True if codes() supports these lanes. */
-static inline bool itg_lanes_are_bytes(const itg_lanes *l)
+/* The bytes of four vectors of codes(). A part of 128 bits holds four codes of each: those that the
+ * vectors have in that part. */
+AVX512_INLINE __m512i bytes(const clamps *c, const __m512i v[4], form f)
 {
-    if (!l->bytes) return false;
-    return l->kind == ITG_LANES_RATIO
-               ? l->tame
-               : l->kind == ITG_LANES_STAGES && l->addend && !l->left && !l->shift[0];
+    /* They saturate, as the clamp would. */
+    __m512i low = _mm512_packs_epi32(v[0], v[1]), high = _mm512_packs_epi32(v[2], v[3]);
+    if (f.ratio) {
+        low = _mm512_adds_epi16(low, c->zero);
+        high = _mm512_adds_epi16(high, c->zero);
+    }
+    if (c->is_signed) {
+        const __m512i q = _mm512_max_epi8(_mm512_packs_epi16(low, high), c->low);
+        return _mm512_min_epi8(q, c->high);
+    }
+    const __m512i q = _mm512_max_epu8(_mm512_packus_epi16(low, high), c->low);
+    return _mm512_min_epu8(q, c->high);
 }
 
 static inline form form_of(const itg_lanes *l)

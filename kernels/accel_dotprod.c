@@ -6,7 +6,7 @@
 #if defined(ITG_ACCEL_NEON)
 #include "kernels/accel_neon.h"
 
-enum { ROWS = 4, UNROLL = 4 /* quads of depth that a vector of 16 inputs holds */ };
+enum { ROWS = 4, GRANULE = 16 /* values of depth that a vector of inputs holds */ };
 
 /* Adds a quad of depth, the one of that lane: 16 columns by `rows`. */
 #define ADD_QUAD(lane)                                                                             \
@@ -22,17 +22,17 @@ static inline __attribute__((always_inline)) void block(const itg_accel_tile *t,
                                                         const int rows)
 {
     const int8x16_t flip = vdupq_n_s8(INT8_MIN);
-    const uint8_t *base = t->a + row * t->a_stride;
-    const int8_t *b = t->b + panel * t->b_stride;
+    const int64_t depth = itg_accel_run_depth(t);
     itg_neon_row sum[ROWS];
     for (int r = 0; r < rows; r++)
         sum[r] = *offsets;
-    for (int64_t k = 0; k < t->steps; k++) {
-        const uint8_t *a = base + t->offset[k];
-        for (int q = 0; q < ITG_NEON_QUADS; q += UNROLL, b += UNROLL * ITG_NEON_QUAD_BYTES) {
+    for (int64_t k = 0; k < t->steps; k += t->run_steps) {
+        const uint8_t *a = t->a + row * t->a_stride + t->offset[k];
+        const int8_t *b = t->b + panel * t->b_stride + k * ITG_STEP_BYTES;
+        for (int64_t d = 0; d < depth; d += GRANULE, b += GRANULE * ITG_PANEL_COLUMNS) {
             int8x16_t x[ROWS];
             for (int r = 0; r < rows; r++)
-                x[r] = veorq_s8(vreinterpretq_s8_u8(vld1q_u8(a + r * t->a_stride + 4 * q)), flip);
+                x[r] = veorq_s8(vreinterpretq_s8_u8(vld1q_u8(a + r * t->a_stride + d)), flip);
             ADD_QUAD(0)
             ADD_QUAD(1)
             ADD_QUAD(2)
@@ -75,6 +75,8 @@ static int64_t peak(int64_t rounds)
 
 const itg_accel_kernels itg_accel_dotprod = {
     .name = "dotprod",
+    .granule = GRANULE,
+    .step_cycles = 32,
     .usable = itg_accel_has_dotprod,
     .tile = tile,
     .depthwise = itg_depthwise_neon,

@@ -52,3 +52,11 @@ bool itg_lanes_fuse(itg_lanes *l, int64_t channels, uint64_t product_bound, itg_
     l->addend = addend;
     return true;
 }
+
+bool itg_lanes_are_bytes(const itg_lanes *l)
+{
+    if (!l->bytes) return false;
+    return l->kind == ITG_LANES_RATIO
+               ? l->tame
+               : l->kind == ITG_LANES_STAGES && l->addend && !l->left && !l->shift[0];
+}

@@ -53,15 +53,15 @@ static inline __attribute__((always_inline)) void add_two(itg_neon_pairs sum[PAI
 static inline __attribute__((always_inline)) void block(const itg_accel_tile *t, int64_t row,
                                                         int64_t panel, const int pairs)
 {
-    const uint8_t *base = t->a + row * t->a_stride;
-    const int8_t *b = t->b + panel * t->b_stride;
+    const int64_t depth = itg_accel_run_depth(t);
     itg_neon_pairs sum[PAIRS];
     for (int r = 0; r < pairs; r++)
         sum[r] = itg_neon_no_pairs();
-    for (int64_t k = 0; k < t->steps; k++) {
-        const uint8_t *a = base + t->offset[k];
-        for (int i = 0; i < ITG_STEP_DEPTH; i += 2 * DEPTH, b += 2 * DEPTH * ITG_PANEL_COLUMNS)
-            add_two(sum, a + i, t->a_stride, b, pairs);
+    for (int64_t k = 0; k < t->steps; k += t->run_steps) {
+        const uint8_t *a = t->a + row * t->a_stride + t->offset[k];
+        const int8_t *b = t->b + panel * t->b_stride + k * ITG_STEP_BYTES;
+        for (int64_t d = 0; d < depth; d += 2 * DEPTH, b += 2 * DEPTH * ITG_PANEL_COLUMNS)
+            add_two(sum, a + d, t->a_stride, b, pairs);
     }
     for (int r = 0; r < pairs; r++)
         store_pair(t, row + 2 * r, panel, &sum[r]);
@@ -79,12 +79,12 @@ static void one_pair(const itg_accel_tile *t, int64_t row, int64_t panel)
 
 static void one_row(const itg_accel_tile *t, int64_t row, int64_t panel)
 {
-    const uint8_t *base = t->a + row * t->a_stride;
-    const int8_t *b = t->b + panel * t->b_stride;
+    const int64_t depth = itg_accel_run_depth(t);
     itg_neon_pairs sum = itg_neon_no_pairs();
-    for (int64_t k = 0; k < t->steps; k++) {
-        const uint8_t *a = base + t->offset[k];
-        for (int d = 0; d < ITG_STEP_DEPTH; d += DEPTH, b += DEPTH * ITG_PANEL_COLUMNS) {
+    for (int64_t k = 0; k < t->steps; k += t->run_steps) {
+        const uint8_t *a = t->a + row * t->a_stride + t->offset[k];
+        const int8_t *b = t->b + panel * t->b_stride + k * ITG_STEP_BYTES;
+        for (int64_t d = 0; d < depth; d += DEPTH, b += DEPTH * ITG_PANEL_COLUMNS) {
             const uint8x8_t codes = vld1_u8(a + d);
             const uint8x16_t x = vcombine_u8(codes, codes);
             for (int i = 0; i < ITG_NEON_COLUMN_PAIRS; i++)
@@ -118,6 +118,8 @@ static int64_t peak(int64_t rounds)
 
 const itg_accel_kernels itg_accel_i8mm = {
     .name = "i8mm",
+    .granule = 2 * DEPTH,
+    .step_cycles = 16,
     .usable = itg_accel_has_i8mm,
     .eights = true,
     .tile = tile,

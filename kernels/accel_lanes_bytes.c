@@ -1,24 +1,23 @@
-/* Turns 32-bit sums into byte codes with AVX-512. Two vectors of sixteen are clamped and narrowed
- * at once: 32 columns of a row or 16 columns of two rows. */
+/* Turns 32-bit sums into byte codes with AVX-512. Four vectors of sixteen are clamped and narrowed
+ * at once: 32 columns of two rows or 16 columns of four. */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
 #include "kernels/accel_bytes.h"
+#include <string.h>
 
-/* The codes of v0, then those of v1. */
-AVX512_INLINE __m256i bytes(const clamps *c, __m512i v0, __m512i v1, form f)
+/* The codes of v[0], then those of v[1], v[2] and v[3]. */
+AVX512_INLINE __m512i in_order(const clamps *c, const __m512i v[4], form f)
 {
-    __m512i v = _mm512_packs_epi32(v0, v1); /* saturates, as the clamp would */
-    if (f.ratio) v = _mm512_adds_epi16(v, c->zero);
-    v = _mm512_min_epi16(_mm512_max_epi16(v, c->low), c->high);
-    const __m256i order = _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0);
-    return _mm256_permutevar8x32_epi32(_mm512_cvtepi16_epi8(v), order);
+    const __m512i order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
+    return _mm512_permutexvar_epi32(order, bytes(c, v, f));
 }
 
-/* Handles 17 to 32 columns. */
+/* Handles 17 to 32 columns, two rows at once; the last row may be computed twice. */
 AVX512_INLINE void columns32(const itg_lanes_args *a, int64_t column, form f)
 {
-    const int64_t rows = a->rows, step = a->out_stride, left = a->columns - column;
+    const int64_t rows = a->rows, stride = a->acc_stride, step = a->out_stride;
+    const int64_t left = a->columns - column;
     const __mmask32 used = left >= 2 * LANES ? UINT32_MAX : ((__mmask32)1 << left) - 1;
     const clamps limits = clamps_of(a->lanes);
     channels c0 = {0}, c1 = {0};
@@ -26,48 +25,97 @@ AVX512_INLINE void columns32(const itg_lanes_args *a, int64_t column, form f)
     load_channels(&c1, a, column + LANES, f);
     const int32_t *acc = a->acc32 + column;
     unsigned char *out = a->out + column;
-    for (int64_t r = 0; r < rows; r++, acc += a->acc_stride, out += step) {
-        const __m512i v0 = codes(&c0, _mm512_loadu_si512(acc), f);
-        const __m512i v1 = codes(&c1, _mm512_loadu_si512(acc + LANES), f);
-        const __m256i q = bytes(&limits, v0, v1, f);
-        if (left >= 2 * LANES)
-            _mm256_storeu_si256((__m256i *)(void *)out, q);
-        else
-            _mm256_mask_storeu_epi8(out, used, q);
+    for (int64_t r = 0; r < rows; r += 2) {
+        const int64_t second = r + 1 < rows ? r + 1 : r;
+        const int32_t *upper = acc + r * stride, *lower = acc + second * stride;
+        const __m512i v[4] = {codes(&c0, _mm512_loadu_si512(upper), f),
+                              codes(&c1, _mm512_loadu_si512(upper + LANES), f),
+                              codes(&c0, _mm512_loadu_si512(lower), f),
+                              codes(&c1, _mm512_loadu_si512(lower + LANES), f)};
+        const __m512i q = in_order(&limits, v, f);
+        _mm256_mask_storeu_epi8(out + r * step, used, _mm512_castsi512_si256(q));
+        _mm256_mask_storeu_epi8(out + second * step, used, _mm512_extracti64x4_epi64(q, 1));
     }
 }
 
-AVX512_INLINE void store16(unsigned char *out, __m128i q, __mmask16 used)
-{
-    if (used == UINT16_MAX)
-        _mm_storeu_si128((__m128i *)(void *)out, q);
-    else
-        _mm_mask_storeu_epi8(out, used, q);
-}
-
-/* Handles up to 16 columns, two rows at once; the last row may be computed twice. */
+/* Handles up to 16 columns, four rows at once; the last row may be computed again. */
 AVX512_INLINE void columns16(const itg_lanes_args *a, int64_t column, form f)
 {
-    const int64_t rows = a->rows, stride = a->acc_stride, left = a->columns - column;
+    const int64_t last = a->rows - 1, left = a->columns - column;
     const __mmask16 used = (__mmask16)(left >= LANES ? UINT16_MAX : (1U << left) - 1);
     const clamps limits = clamps_of(a->lanes);
     channels c = {0};
     load_channels(&c, a, column, f);
-    for (int64_t r = 0; r < rows; r += 2) {
-        const int64_t second = r + 1 < rows ? r + 1 : r;
-        const int32_t *acc = a->acc32 + column;
-        const __m512i v0 = codes(&c, _mm512_loadu_si512(acc + r * stride), f);
-        const __m512i v1 = codes(&c, _mm512_loadu_si512(acc + second * stride), f);
-        const __m256i q = bytes(&limits, v0, v1, f);
-        unsigned char *out = a->out + column;
-        store16(out + r * a->out_stride, _mm256_castsi256_si128(q), used);
-        store16(out + second * a->out_stride, _mm256_extracti128_si256(q, 1), used);
+    const int32_t *acc = a->acc32 + column;
+    unsigned char *out = a->out + column;
+    for (int64_t r = 0; r <= last; r += 4) {
+        __m512i v[4];
+        int64_t row[4];
+        for (int i = 0; i < 4; i++) {
+            row[i] = r + i < last ? r + i : last;
+            v[i] = codes(&c, _mm512_loadu_si512(acc + row[i] * a->acc_stride), f);
+        }
+        const __m512i q = in_order(&limits, v, f);
+        _mm_mask_storeu_epi8(out + row[0] * a->out_stride, used, _mm512_castsi512_si128(q));
+        _mm_mask_storeu_epi8(out + row[1] * a->out_stride, used, _mm512_extracti32x4_epi32(q, 1));
+        _mm_mask_storeu_epi8(out + row[2] * a->out_stride, used, _mm512_extracti32x4_epi32(q, 2));
+        _mm_mask_storeu_epi8(out + row[3] * a->out_stride, used, _mm512_extracti32x4_epi32(q, 3));
+    }
+}
+
+/* Swaps one constant of four vectors of channels. */
+#define SWAP(field)                                                                                \
+    do {                                                                                           \
+        __m512i four[4] = {c[0].field, c[1].field, c[2].field, c[3].field};                        \
+        swap_parts(four);                                                                          \
+        for (int i = 0; i < 4; i++)                                                                \
+            c[i].field = four[i];                                                                  \
+    } while (0)
+
+AVX512_INLINE void load_parts(channels c[4], const itg_lanes_args *a, form f)
+{
+    for (int i = 0; i < 4; i++)
+        load_channels(&c[i], a, LANES * i, f);
+    SWAP(bias);
+    if (f.ratio) {
+        SWAP(ratio);
+        return;
+    }
+    SWAP(multiplier);
+    SWAP(multiplier_odd);
+    SWAP(addend_even);
+    SWAP(addend_odd);
+    SWAP(product_even);
+    SWAP(product_odd);
+    SWAP(last);
+    SWAP(rest[0]);
+    SWAP(rest[1]);
+}
+
+/* Handles 64 columns in parts. */
+AVX512_INLINE void columns64(const itg_lanes_args *a, form f)
+{
+    const int64_t rows = a->rows, stride = a->acc_stride, step = a->out_stride, n = a->columns;
+    const __mmask64 used = n >= 4 * LANES ? UINT64_MAX : ((__mmask64)1 << n) - 1;
+    const clamps limits = clamps_of(a->lanes);
+    channels c[4];
+    memset(c, 0, sizeof c);
+    load_parts(c, a, f);
+    const int32_t *acc = a->acc32;
+    unsigned char *out = a->out;
+    for (int64_t r = 0; r < rows; r++, acc += stride, out += step) {
+        __m512i v[4];
+        for (int i = 0; i < 4; i++)
+            v[i] = codes(&c[i], _mm512_loadu_si512(acc + LANES * i), f);
+        _mm512_mask_storeu_epi8(out, used, bytes(&limits, v, f));
     }
 }
 
 AVX512_INLINE void columns_of(const itg_lanes_args *a, int64_t column, form f)
 {
-    if (a->columns - column > LANES)
+    if (a->parts)
+        columns64(a, f);
+    else if (a->columns - column > LANES)
         columns32(a, column, f);
     else
         columns16(a, column, f);
@@ -92,7 +140,8 @@ AVX512 bool itg_lanes_bytes_avx512(const itg_lanes_args *a)
 {
     if (!a->acc32 || a->fit != 0 || !itg_lanes_are_bytes(a->lanes)) return false;
     const form f = form_of(a->lanes);
-    for (int64_t column = 0; column < a->columns; column += 2 * LANES)
+    const int64_t step = (a->parts ? 4 : 2) * LANES;
+    for (int64_t column = 0; column < a->columns; column += step)
         (f.ratio ? ratios : is_doubling(&f) ? doublings : products)(a, column);
     return true;
 }

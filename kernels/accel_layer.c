@@ -37,6 +37,11 @@ static bool set_offsets(itg_accel_layer *layer, itg_arena *arena)
             offset[i] = i * ITG_STEP_DEPTH;
             continue;
         }
+        if (depthwise && t->threes) { /* the fourth is the third of the next pixel */
+            offset[i] =
+                itg_accel_tap_offset(t, rows, i / ITG_DEPTHWISE_TAPS, i % ITG_DEPTHWISE_TAPS);
+            continue;
+        }
         int64_t tap = depthwise ? i : i / t->run_steps * t->run_taps;
         if (tap >= taps) tap = taps - 1; /* its weights are zero */
         offset[i] = itg_accel_tap_offset(t, rows, tap / columns, tap % columns) +
@@ -97,6 +102,10 @@ static bool set_lanes(itg_accel_layer *layer, itg_arena *arena)
         if (!itg_lanes_init(&layer->lanes[i], &layer->problem.out[i], t->w.out_channels, bound,
                             t->wide, arena))
             return false;
+    layer->parts = layer->kernels->parts && t->scheme == ITG_SCHEME_DEPTHWISE && !t->wide &&
+                   t->x_digits * t->w_digits == 1 && layer->fit == 0;
+    for (int32_t i = 0; i < layer->problem.out_count; i++)
+        layer->parts = layer->parts && itg_lanes_are_bytes(&layer->lanes[i]);
     return true;
 }
 

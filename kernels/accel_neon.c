@@ -66,7 +66,7 @@ static bool always(void)
 
 /* ---- tiles ---- */
 
-enum { ROWS = 2 };
+enum { ROWS = 2, QUAD = 4 };
 
 /* Four inputs less 128, four times. */
 static inline int8x16_t four_codes(const uint8_t *a)
@@ -80,17 +80,17 @@ static inline __attribute__((always_inline)) void block(const itg_accel_tile *t,
                                                         int64_t panel, const itg_neon_row *offsets,
                                                         const int rows)
 {
-    const uint8_t *base = t->a + row * t->a_stride;
-    const int8_t *b = t->b + panel * t->b_stride;
+    const int64_t depth = itg_accel_run_depth(t);
     itg_neon_pairs sum[ROWS];
     for (int r = 0; r < rows; r++)
         sum[r] = itg_neon_no_pairs();
-    for (int64_t k = 0; k < t->steps; k++) {
-        const uint8_t *a = base + t->offset[k];
-        for (int q = 0; q < ITG_NEON_QUADS; q++, b += ITG_NEON_QUAD_BYTES) {
+    for (int64_t k = 0; k < t->steps; k += t->run_steps) {
+        const uint8_t *a = t->a + row * t->a_stride + t->offset[k];
+        const int8_t *b = t->b + panel * t->b_stride + k * ITG_STEP_BYTES;
+        for (int64_t d = 0; d < depth; d += QUAD, b += ITG_NEON_QUAD_BYTES) {
             int8x16_t x[ROWS];
             for (int r = 0; r < rows; r++)
-                x[r] = four_codes(a + r * t->a_stride + 4 * q);
+                x[r] = four_codes(a + r * t->a_stride + d);
             for (int i = 0; i < ITG_NEON_VECTORS; i++) {
                 const int8x16_t w = vld1q_s8(b + 16 * i);
                 for (int r = 0; r < rows; r++) {
@@ -137,16 +137,20 @@ static inline void add_tap(itg_neon_row *sum, const uint8_t *x, int16x8_t low, i
     sum->at[3] = vmlal_high_s16(sum->at[3], second, high);
 }
 
-/* Sums sixteen channels, from `channel` on, of `rows` rows, a constant. */
-static inline __attribute__((always_inline)) void
-depthwise_block(const itg_accel_tile *t, int64_t row, int64_t channel, const int rows)
+/* Sums sixteen channels, from `channel` on, of `rows` rows, a constant, and goes to the next. */
+static inline __attribute__((always_inline)) void depthwise_block(const itg_accel_tile *t,
+                                                                  itg_accel_row *next, int64_t row,
+                                                                  int64_t channel, const int rows)
 {
     itg_neon_row sum[DEPTHWISE_ROWS];
-    const uint8_t *a = t->a + row * t->a_stride + channel;
+    const uint8_t *a[DEPTHWISE_ROWS];
     const int8_t *b = t->b + channel * ITG_DEPTHWISE_TAPS;
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; r++) {
+        a[r] = next->a + channel;
+        itg_accel_next_row(t, next);
         for (int i = 0; i < ITG_NEON_VECTORS; i++)
             sum[r].at[i] = vdupq_n_s32(0);
+    }
     for (int64_t k = 0; k < t->steps; k++, b += ITG_DEPTHWISE_STEP_BYTES) {
         const int64_t *offset = t->offset + k * ITG_DEPTHWISE_TAPS;
         const int8x16x4_t weights = vld4q_s8(b); /* a vector for each tap */
@@ -154,7 +158,7 @@ depthwise_block(const itg_accel_tile *t, int64_t row, int64_t channel, const int
             const int16x8_t low = vmovl_s8(vget_low_s8(weights.val[tap]));
             const int16x8_t high = vmovl_high_s8(weights.val[tap]);
             for (int r = 0; r < rows; r++)
-                add_tap(&sum[r], a + r * t->a_stride + offset[tap], low, high);
+                add_tap(&sum[r], a[r] + offset[tap], low, high);
         }
     }
     for (int r = 0; r < rows; r++)
@@ -165,16 +169,19 @@ depthwise_block(const itg_accel_tile *t, int64_t row, int64_t channel, const int
 void itg_depthwise_neon(const itg_accel_tile *t)
 {
     for (int64_t channel = 0; channel < ITG_DEPTHWISE_COLUMNS; channel += CHANNELS) {
+        itg_accel_row next = {t->a, t->left};
         int64_t row = 0;
         for (; t->rows - row >= DEPTHWISE_ROWS; row += DEPTHWISE_ROWS)
-            depthwise_block(t, row, channel, DEPTHWISE_ROWS);
+            depthwise_block(t, &next, row, channel, DEPTHWISE_ROWS);
         for (; row < t->rows; row++)
-            depthwise_block(t, row, channel, 1);
+            depthwise_block(t, &next, row, channel, 1);
     }
 }
 
 const itg_accel_kernels itg_accel_neon = {
     .name = "neon",
+    .granule = QUAD,
+    .step_cycles = 64,
     .usable = always,
     .tile = tile,
     .depthwise = itg_depthwise_neon,

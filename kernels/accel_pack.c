@@ -44,9 +44,10 @@ typedef struct tap_place {
 
 static tap_place place_of(const itg_accel_shape *t, int64_t tap)
 {
-    if (t->scheme == ITG_SCHEME_DEPTHWISE)
-        return (tap_place){
-            tap / ITG_DEPTHWISE_TAPS * ITG_DEPTHWISE_STEP_BYTES + tap % ITG_DEPTHWISE_TAPS, 0};
+    if (t->scheme == ITG_SCHEME_DEPTHWISE) {
+        const int64_t taps = t->threes ? 3 : ITG_DEPTHWISE_TAPS;
+        return (tap_place){tap / taps * ITG_DEPTHWISE_STEP_BYTES + tap % taps, 0};
+    }
     return (tap_place){tap / t->run_taps * t->run_steps * ITG_STEP_BYTES,
                        tap % t->run_taps * t->channels};
 }

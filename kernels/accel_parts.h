@@ -69,6 +69,7 @@ typedef struct itg_accel_shape {
     int64_t columns, panel_columns, panels; /* of a tile; panels of a group */
     int64_t panel_bytes;                    /* of one digit of the weights */
     int64_t adjacent; /* values of depth that are adjacent in a panel's column: 4 or 8 */
+    bool threes;      /* DEPTHWISE: a step is three neighbours of a row, and weights of zero */
     int32_t x_digits, w_digits;
     int64_t x_shift; /* code + shift is unsigned */
     bool wide;       /* sums in 64 bits */
@@ -124,6 +125,7 @@ typedef struct itg_lanes_args {
     int64_t acc_stride, rows, columns;
     const int32_t *bias32; /* of the first channel */
     const int64_t *bias64;
+    bool parts;         /* 64 columns, in parts: place 16 i + 4 j + k has column 16 j + 4 i + k */
     int32_t fit;        /* 32 (64) minus the accumulator's bits if it wraps, else 0 */
     int64_t channel;    /* of column 0 */
     unsigned char *out; /* of row 0, column 0 */
@@ -136,6 +138,8 @@ bool itg_lanes_init(itg_lanes *lanes, const itg_epilogue *e, int64_t channels, i
 /* Sets addend and doubling of narrow lanes of STAGES. product_bound: of every |v * multiplier|.
  * False: no memory. */
 bool itg_lanes_fuse(itg_lanes *lanes, int64_t channels, uint64_t product_bound, itg_arena *arena);
+/* True if 32-bit sums become byte codes as accel_bytes.h has it. */
+bool itg_lanes_are_bytes(const itg_lanes *lanes);
 void itg_lanes_generic(const itg_lanes_args *a);
 void itg_lanes_portable(const itg_lanes_args *a);
 
@@ -204,8 +208,10 @@ typedef struct itg_winograd_kernels {
     void (*output)(const itg_winograd_output *a);
 } itg_winograd_kernels;
 
-/* Selects Winograd if it is possible and faster. most_weight: the maximum of |w - zero point|. */
-bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t most_weight);
+/* Selects Winograd if it is possible and faster. most_weight: the maximum of |w - zero point|.
+ * words: the set's other tiles multiply words, too. */
+bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t most_weight,
+                         bool words);
 void itg_winograd_pack(const itg_accel_shape *t, const itg_accel_problem *p, int64_t *sums,
                        int8_t *panels);
 size_t itg_winograd_scratch(const itg_accel_layer *layer);
@@ -218,25 +224,52 @@ typedef struct itg_accel_tile {
     int64_t a_stride;      /* bytes between rows */
     const int64_t *offset; /* [steps], DEPTHWISE [steps * 4]: bytes from a row */
     int64_t steps, depth;  /* weights beyond this depth are zero */
+    int64_t run_steps;     /* of a run, whose bytes lie one behind the other */
     const int8_t *b;       /* the first panel */
     int64_t b_stride;      /* bytes between panels */
     int64_t rows, panels;  /* rows up to 32 may be read and written */
     int32_t *c;            /* [ITG_TILE_ROWS][columns]: set, modulo 2^32 */
+    /* DEPTHWISE: rows are pixels of lines of `width`, the first `left` of one line; from one line
+     * to the next it is `gap` bytes more than from pixel to pixel. */
+    int64_t width, left, gap;
+    bool threes; /* as the shape's */
+    bool parts;  /* sums are wanted in parts (itg_lanes_args) */
 } itg_accel_tile;
+/* A row of a depthwise tile, and how many the line has from it on. */
+typedef struct itg_accel_row {
+    const uint8_t *a;
+    int64_t left;
+} itg_accel_row;
+static inline void itg_accel_next_row(const itg_accel_tile *t, itg_accel_row *row)
+{
+    row->a += t->a_stride;
+    if (--row->left > 0) return;
+    row->a += t->gap;
+    row->left = t->width;
+}
+/* Values of a run that are not filling. */
+static inline int64_t itg_accel_run_depth(const itg_accel_tile *t)
+{
+    return t->depth - (t->steps - t->run_steps) * ITG_STEP_DEPTH;
+}
 
 struct itg_accel_kernels {
     const char *name;
     bool (*usable)(void); /* by processor and system */
     void (*begin)(void);  /* NULL: nothing to do before and after tiles on a thread */
     void (*end)(void);
-    bool eights; /* see ITG_TILE_ROWS */
-    bool words;  /* panels of tile() are words: [step][depth / 2][column][2], sign-extended */
+    bool eights;         /* see ITG_TILE_ROWS */
+    int64_t granule;     /* a run is summed up to a multiple of so many values; divides a step */
+    int64_t step_cycles; /* of a row by a panel, about */
+    bool words; /* panels of tile() are words: [step][depth / 2][column][2], sign-extended */
     void (*tile)(const itg_accel_tile *t);
     void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_TILE_ROWS][64] */
-    const itg_winograd_kernels *winograd;       /* NULL: it is not faster */
-    void (*lanes)(const itg_lanes_args *a);     /* not GENERIC */
-    bool (*sum_bytes)(const itg_byte_sum *s);   /* false: does not support it; NULL: none */
-    int64_t (*peak)(int64_t rounds);            /* NULL: none */
+    bool
+        parts; /* depthwise() gives parts where they are wanted, and lanes() takes them for bytes */
+    const itg_winograd_kernels *winograd;     /* NULL: it is not faster */
+    void (*lanes)(const itg_lanes_args *a);   /* not GENERIC */
+    bool (*sum_bytes)(const itg_byte_sum *s); /* false: does not support it; NULL: none */
+    int64_t (*peak)(int64_t rounds);          /* NULL: none */
 };
 extern const itg_accel_kernels itg_accel_reference, itg_accel_portable;
 void itg_depthwise_portable(const itg_accel_tile *t);
@@ -279,6 +312,7 @@ struct itg_accel_layer {
     int64_t patch_row, patch_rows, patch_runs;
     const int64_t *patch_offset;
     const int64_t *offset;
+    bool parts; /* of depthwise tiles: sums are in parts */
     const int32_t *bias32;
     const int64_t *bias64;
     int32_t fit;

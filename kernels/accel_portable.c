@@ -133,9 +133,9 @@ static void depthwise_tile(const itg_accel_tile *t)
         int16_t weight[ITG_DEPTHWISE_COLUMNS];
         for (int64_t c = 0; c < ITG_DEPTHWISE_COLUMNS; c++)
             weight[c] = b[c * ITG_DEPTHWISE_TAPS];
-        for (int64_t r = 0; r < t->rows; r++)
-            add_tap(t->a + r * t->a_stride + t->offset[k], weight,
-                    t->c + r * ITG_DEPTHWISE_COLUMNS);
+        itg_accel_row row = {t->a + t->offset[k], t->left};
+        for (int64_t r = 0; r < t->rows; r++, itg_accel_next_row(t, &row))
+            add_tap(row.a, weight, t->c + r * ITG_DEPTHWISE_COLUMNS);
     }
 }
 
@@ -151,6 +151,8 @@ static bool always(void)
 
 const itg_accel_kernels itg_accel_portable = {
     .name = "portable",
+    .granule = ITG_STEP_DEPTH,
+    .step_cycles = 64,
     .usable = always,
     .tile = tile,
     .depthwise = itg_depthwise_portable,

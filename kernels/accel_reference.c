@@ -164,4 +164,4 @@ void itg_accel_reference_run(const itg_accel_layer *layer, const void *x, void *
         run_pixels(p, x, y, first, pixels - first < BLOCK ? pixels - first : BLOCK, scratch);
 }
 
-const itg_accel_kernels itg_accel_reference = {.name = "reference"};
+const itg_accel_kernels itg_accel_reference = {.name = "reference", .granule = ITG_STEP_DEPTH};

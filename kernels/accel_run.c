@@ -91,6 +91,7 @@ void itg_accel_emit(const itg_accel_layer *layer, void *const *y, const itg_sums
                         .acc_stride = sums->stride,
                         .rows = sums->rows,
                         .columns = columns,
+                        .parts = layer->parts,
                         .bias32 = layer->bias32 + channel,
                         .bias64 = layer->bias64 + channel,
                         .fit = layer->fit,
@@ -147,15 +148,21 @@ typedef struct strip {
     const int8_t *b;
 } strip;
 
-/* Sums one tile: a is digit 0; the other digits lie a_digit apart. */
+/* Sums one tile: a is digit 0; the other digits lie a_digit apart. column: row 0's in its line. */
 static void sum_tile(const run *r, const uint8_t *a, int64_t a_digit, int64_t a_stride,
-                     const strip *s, int64_t rows)
+                     const strip *s, int64_t rows, int64_t column)
 {
     const itg_accel_shape *t = &r->layer->shape;
     itg_accel_tile tile = {.a_stride = a_stride,
+                           .width = t->x.outputs,
+                           .left = t->x.outputs - column,
+                           .gap = (t->pitch - t->x.outputs) * t->pixel,
+                           .threes = t->threes,
+                           .parts = r->layer->parts,
                            .offset = r->layer->offset,
                            .steps = t->steps,
                            .depth = itg_accel_depth(t),
+                           .run_steps = t->run_steps,
                            .b_stride = t->w_digits * t->panel_bytes,
                            .rows = rows,
                            .panels = s->panels,
@@ -205,11 +212,24 @@ static void run_plane(const run *r, const job *j, const strip *s)
 {
     const itg_accel_shape *t = &r->layer->shape;
     const int64_t pixels = (j->count - 1) * t->pitch + t->x.outputs;
-    const int64_t offset = t->scheme == ITG_SCHEME_DEPTHWISE ? s->column : s->group * t->channels;
+    const int64_t offset = s->group * t->channels;
     for (int64_t m = 0; m < pixels; m += ITG_TILE_ROWS) {
         int64_t rows = pixels - m < ITG_TILE_ROWS ? pixels - m : ITG_TILE_ROWS;
-        sum_tile(r, j->plane + m * t->pixel + offset, j->plane_stride, t->pixel, s, rows);
+        sum_tile(r, j->plane + m * t->pixel + offset, j->plane_stride, t->pixel, s, rows, 0);
         emit_plane(r, j, s, m, rows);
+    }
+}
+
+/* Rows of these tiles are outputs, not pixels of the plane. */
+static void run_depthwise(const run *r, const job *j, const strip *s)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    const int64_t width = t->x.outputs, pixels = j->count * width;
+    for (int64_t m = 0; m < pixels; m += ITG_TILE_ROWS) {
+        const int64_t rows = pixels - m < ITG_TILE_ROWS ? pixels - m : ITG_TILE_ROWS;
+        const uint8_t *a = j->plane + (m / width * t->pitch + m % width) * t->pixel + s->column;
+        sum_tile(r, a, j->plane_stride, t->pixel, s, rows, m % width);
+        emit(r, j->image, 0, rows, j->first * width + m, s->column, s->columns);
     }
 }
 
@@ -226,7 +246,7 @@ static void run_patches(const run *r, const job *j, int64_t group)
             for (int64_t m = 0; m < count; m += ITG_TILE_ROWS) {
                 int64_t rows = count - m < ITG_TILE_ROWS ? count - m : ITG_TILE_ROWS;
                 sum_tile(r, r->patches + m * layer->patch_row, layer->patch_rows * layer->patch_row,
-                         layer->patch_row, &s, rows);
+                         layer->patch_row, &s, rows, 0);
                 emit(r, j->image, 0, rows, first + m0 + m, group * t->filters + column, s.columns);
             }
         }
@@ -241,7 +261,7 @@ static bool reads_input(const run *r, const job *j)
 {
     const itg_accel_shape *t = &r->layer->shape;
     return t->folded && r->layer->problem.x.storage == ITG_U8 &&
-           t->w.channels % ITG_STEP_DEPTH == 0 &&
+           t->w.channels % r->layer->kernels->granule == 0 &&
            (r->outputs - j->first - j->count) * t->pitch >= ITG_TILE_ROWS;
 }
 
@@ -282,7 +302,7 @@ static void run_jobs(const run *r)
         for (int64_t column = 0; column < filters; column += t->columns) {
             strip s = strip_of(layer, group, column);
             for (int64_t i = 0; i < r->job_count; i++)
-                run_plane(r, &r->jobs[i], &s);
+                (depthwise ? run_depthwise : run_plane)(r, &r->jobs[i], &s);
         }
     }
 }

@@ -220,35 +220,45 @@ static bool set_depthwise(itg_accel_shape *t)
     set_pitch(t);
     int64_t taps = t->w.kernel[0] * t->w.kernel[1];
     t->run_taps = t->run_steps = 1;
-    t->runs = t->steps = (taps + ITG_DEPTHWISE_TAPS - 1) / ITG_DEPTHWISE_TAPS;
+    t->threes = t->w.kernel[1] == 3 && t->w.dilation[1] == 1 && t->w.stride[1] == 1;
+    t->steps = t->threes ? t->w.kernel[0] : (taps + ITG_DEPTHWISE_TAPS - 1) / ITG_DEPTHWISE_TAPS;
+    t->runs = t->steps;
     t->columns = t->panel_columns = ITG_DEPTHWISE_COLUMNS;
     t->panels = (t->w.out_channels + ITG_DEPTHWISE_COLUMNS - 1) / ITG_DEPTHWISE_COLUMNS;
     t->panel_bytes = t->steps * ITG_DEPTHWISE_STEP_BYTES;
     return row_fits(t);
 }
 
-/* Estimates cycles: 16 for a product of tiles, 2 for copying 64 bytes. Weights that exceed the
- * first cache are read for every buffer of patches, 32 bytes a cycle. */
-static double cost(const itg_accel_shape *t)
+/* Estimates cycles: 16 for a pixel that goes to the plane of its phase, 2 for copying 64 bytes of a
+ * patch. Weights that exceed the first cache are read for every buffer of patches, 32 bytes a
+ * cycle. */
+static double cost(const itg_accel_shape *t, const itg_accel_kernels *k)
 {
     const double pixels = (double)t->y.outputs * (double)t->x.outputs;
-    const double products = (double)t->steps * (double)t->panels;
-    if (t->scheme == ITG_SCHEME_DIRECT) return products * (double)t->y.outputs * (double)t->pitch;
+    const int64_t granules = (t->run_taps * t->channels + k->granule - 1) / k->granule;
+    const double steps = (double)(t->runs * granules * k->granule) / ITG_STEP_DEPTH;
+    const double products = steps * (double)t->panels * (double)k->step_cycles;
+    if (t->scheme == ITG_SCHEME_DIRECT) {
+        const double split = t->x.step > 1 ? (double)t->y.size * (double)t->x.size : 0;
+        return products * (double)t->y.outputs * (double)t->pitch + 16 * split;
+    }
     const double copies = (double)(t->w.kernel[0] * ((t->w.kernel[1] * t->channels + 63) / 64));
-    const double weights = products * ITG_STEP_BYTES;
+    const double weights = steps * (double)t->panels * ITG_STEP_BYTES;
     const double buffers = pixels / (double)itg_accel_patch_rows(t) + 1;
     return products * pixels + 2 * pixels * copies +
            (weights > FIRST_CACHE ? buffers * weights / 32 : 0);
 }
 
-static bool choose(itg_accel_shape *t)
+static bool choose(itg_accel_shape *t, const itg_accel_kernels *kernels)
 {
     const itg_window *w = &t->w;
     if (w->group > 1 && w->channels == w->group) return set_depthwise(t);
     itg_accel_shape direct = *t, patches = *t;
     bool has_direct = set_direct(&direct), has_patches = set_patches(&patches);
     if (!has_direct && !has_patches) return false;
-    *t = has_direct && (!has_patches || cost(&direct) <= cost(&patches)) ? direct : patches;
+    const bool is_direct =
+        has_direct && (!has_patches || cost(&direct, kernels) <= cost(&patches, kernels));
+    *t = is_direct ? direct : patches;
     return true;
 }
 
@@ -264,8 +274,9 @@ itg_accel_shape itg_accel_shape_of(const itg_accel_kernels *kernels, const itg_a
     set_axis(&t.y, &t.w, 0);
     set_axis(&t.x, &t.w, 1);
     const interval v = weights_of(&p->w);
-    if (kernels->winograd && itg_winograd_choose(&t, p, -v.lo > v.hi ? -v.lo : v.hi)) return t;
-    if (!choose(&t)) {
+    const int64_t most_weight = -v.lo > v.hi ? -v.lo : v.hi;
+    if (kernels->winograd && itg_winograd_choose(&t, p, most_weight, kernels->words)) return t;
+    if (!choose(&t, kernels)) {
         t.scheme = ITG_SCHEME_REFERENCE;
         return t;
     }

@@ -40,18 +40,11 @@ AVX512_INLINE void look_up(const itg_byte_table *t, __m512i x, __m512i out[QUART
     out[3] = _mm512_unpackhi_epi16(high01, high23);
 }
 
-AVX512_INLINE __m512i sixteen_bits(const clamps *limits, __m512i v0, __m512i v1, form f)
-{
-    __m512i v = _mm512_packs_epi32(v0, v1); /* saturates, as the clamp would */
-    if (f.ratio) v = _mm512_adds_epi16(v, limits->zero);
-    return _mm512_min_epi16(_mm512_max_epi16(v, limits->low), limits->high);
-}
-
 AVX512_INLINE void sum_all(const itg_byte_sum *s, form f)
 {
     const itg_lanes_args args = {.lanes = s->lanes, .bias32 = s->none};
     const clamps limits = clamps_of(s->lanes);
-    const bool is_signed = s->lanes->e.storage == ITG_S8, subtracts = s->subtracts;
+    const bool subtracts = s->subtracts;
     const uint8_t *a = s->a, *b = s->b;
     uint8_t *out = s->out;
     channels c = {0};
@@ -67,11 +60,7 @@ AVX512_INLINE void sum_all(const itg_byte_sum *s, form f)
                 subtracts ? _mm512_sub_epi32(x[q], y[q]) : _mm512_add_epi32(x[q], y[q]);
             x[q] = codes(&c, sum, f);
         }
-        const __m512i low = sixteen_bits(&limits, x[0], x[1], f);
-        const __m512i high = sixteen_bits(&limits, x[2], x[3], f);
-        _mm512_mask_storeu_epi8(out + i, used,
-                                is_signed ? _mm512_packs_epi16(low, high)
-                                          : _mm512_packus_epi16(low, high));
+        _mm512_mask_storeu_epi8(out + i, used, bytes(&limits, x, f));
     }
 }
 

@@ -3,12 +3,19 @@
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
-#include <immintrin.h>
+#define AVX512_MORE ",avx512vnni"
+#include "kernels/accel_bytes.h"
 #include <string.h>
 
-#define VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
+#define VNNI AVX512
 
-enum { ROWS = 8, QUADS = ITG_STEP_DEPTH / 4, QUAD_BYTES = 4 * ITG_PANEL_COLUMNS };
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+enum { ROWS = 8, QUAD = 4 };
 
 bool itg_accel_has_vnni(void)
 {
@@ -29,16 +36,18 @@ VNNI static inline __attribute__((always_inline)) __m512i four_codes(const uint8
 VNNI static inline __attribute__((always_inline)) void block(const itg_accel_tile *t, int64_t row,
                                                              const int rows, const int panels)
 {
-    __m512i sum[ROWS][2];
+    __m512i sum[2 * ROWS][2];
+    UNROLL
     for (int r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = _mm512_setzero_si512();
-    const uint8_t *base = t->a + row * t->a_stride;
-    const int8_t *b = t->b;
-    for (int64_t k = 0; k < t->steps; k++) {
-        const uint8_t *a = base + t->offset[k];
-        for (int64_t i = 0; i < QUADS; i++, a += 4, b += QUAD_BYTES) {
+    const int64_t depth = itg_accel_run_depth(t);
+    for (int64_t k = 0; k < t->steps; k += t->run_steps) {
+        const uint8_t *a = t->a + row * t->a_stride + t->offset[k];
+        const int8_t *b = t->b + k * ITG_STEP_BYTES;
+        for (int64_t d = 0; d < depth; d += QUAD, a += QUAD, b += QUAD * ITG_PANEL_COLUMNS) {
             const __m512i b0 = _mm512_loadu_si512(b);
             const __m512i b1 = panels > 1 ? _mm512_loadu_si512(b + t->b_stride) : b0;
+            UNROLL
             for (int r = 0; r < rows; r++) {
                 const __m512i x = four_codes(a + r * t->a_stride);
                 sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], x, b0);
@@ -47,6 +56,7 @@ VNNI static inline __attribute__((always_inline)) void block(const itg_accel_til
         }
     }
     int32_t *c = t->c + row * ITG_TILE_COLUMNS;
+    UNROLL
     for (int r = 0; r < rows; r++, c += ITG_TILE_COLUMNS) {
         _mm512_storeu_si512(c, sum[r][0]);
         if (panels > 1) _mm512_storeu_si512(c + ITG_PANEL_COLUMNS, sum[r][1]);
@@ -63,6 +73,11 @@ VNNI static void eight_by_one(const itg_accel_tile *t, int64_t row)
     block(t, row, ROWS, 1);
 }
 
+VNNI static void sixteen_by_one(const itg_accel_tile *t, int64_t row)
+{
+    block(t, row, 2 * ROWS, 1);
+}
+
 VNNI static void one_by_two(const itg_accel_tile *t, int64_t row)
 {
     block(t, row, 1, 2);
@@ -76,6 +91,8 @@ VNNI static void one_by_one(const itg_accel_tile *t, int64_t row)
 static void tile(const itg_accel_tile *t)
 {
     int64_t row = 0;
+    for (; t->panels == 1 && t->rows - row > ROWS; row += 2 * ROWS)
+        sixteen_by_one(t, row);
     for (; row < t->rows && (t->rows - row >= ROWS / 2); row += ROWS)
         (t->panels > 1 ? eight_by_two : eight_by_one)(t, row);
     for (; row < t->rows; row++)
@@ -99,48 +116,83 @@ interleave(const uint8_t *a, const int64_t *offset, __m512i out[4])
     out[3] = _mm512_unpackhi_epi16(high01, high23);
 }
 
-/* Exchanges part j of v[i] and part i of v[j], so that channels are in order. Its own inverse. */
-VNNI static inline __attribute__((always_inline)) void swap_parts(__m512i v[4])
+/* Steps whose weights stay where they are quick to reach. */
+enum { SOME = 4 };
+
+/* Stores a row of sums in parts, or in order, or adds them to what is there. */
+VNNI static inline __attribute__((always_inline)) void
+store_sums(const itg_accel_tile *t, int64_t row, bool adds, __m512i sum[4])
 {
-    const __m512i a = _mm512_shuffle_i32x4(v[0], v[1], 0x44);
-    const __m512i b = _mm512_shuffle_i32x4(v[0], v[1], 0xee);
-    const __m512i c = _mm512_shuffle_i32x4(v[2], v[3], 0x44);
-    const __m512i d = _mm512_shuffle_i32x4(v[2], v[3], 0xee);
-    v[0] = _mm512_shuffle_i32x4(a, c, 0x88);
-    v[1] = _mm512_shuffle_i32x4(a, c, 0xdd);
-    v[2] = _mm512_shuffle_i32x4(b, d, 0x88);
-    v[3] = _mm512_shuffle_i32x4(b, d, 0xdd);
+    int32_t *c = t->c + row * ITG_DEPTHWISE_COLUMNS;
+    if (!t->parts) swap_parts(sum);
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        const __m512i before = adds ? _mm512_loadu_si512(c + 16 * i) : _mm512_setzero_si512();
+        _mm512_storeu_si512(c + 16 * i, _mm512_add_epi32(before, sum[i]));
+    }
 }
 
-VNNI void itg_depthwise_vnni(const itg_accel_tile *t)
+VNNI static void depthwise(const itg_accel_tile *t, int64_t first, int64_t steps)
 {
-    enum { SOME = 4 }; /* steps whose weights stay in registers */
+    __m512i weight[SOME][4];
+    for (int64_t k = 0; k < steps; k++) {
+        const int8_t *b = t->b + (first + k) * ITG_DEPTHWISE_STEP_BYTES;
+        for (int i = 0; i < 4; i++)
+            weight[k][i] = _mm512_loadu_si512(b + 64 * i);
+        swap_parts(weight[k]);
+    }
+    itg_accel_row row = {t->a, t->left};
+    for (int64_t r = 0; r < t->rows; r++, itg_accel_next_row(t, &row)) {
+        __m512i sum[4], x[4];
+        for (int i = 0; i < 4; i++)
+            sum[i] = _mm512_setzero_si512();
+        for (int64_t k = 0; k < steps; k++) {
+            interleave(row.a, t->offset + (first + k) * ITG_DEPTHWISE_TAPS, x);
+            for (int i = 0; i < 4; i++)
+                sum[i] = _mm512_dpbusd_epi32(sum[i], x[i], weight[k][i]);
+        }
+        store_sums(t, r, first > 0, sum);
+    }
+}
+
+/* Four neighbours of a line serve two outputs: weights (a, b, c, 0) and (0, a, b, c). */
+VNNI static void depthwise_threes(const itg_accel_tile *t, int64_t first, int64_t steps)
+{
+    __m512i weight[SOME][2][4];
+    for (int64_t k = 0; k < steps; k++) {
+        const int8_t *b = t->b + (first + k) * ITG_DEPTHWISE_STEP_BYTES;
+        for (int i = 0; i < 4; i++)
+            weight[k][0][i] = _mm512_loadu_si512(b + 64 * i);
+        swap_parts(weight[k][0]);
+        for (int i = 0; i < 4; i++)
+            weight[k][1][i] = _mm512_slli_epi32(weight[k][0][i], 8);
+    }
+    itg_accel_row row = {t->a, t->left};
+    for (int64_t r = 0; r < t->rows;) {
+        const bool two = row.left > 1 && r + 1 < t->rows;
+        __m512i sum[4], next[4], x[4];
+        for (int i = 0; i < 4; i++)
+            sum[i] = next[i] = _mm512_setzero_si512();
+        for (int64_t k = 0; k < steps; k++) {
+            interleave(row.a, t->offset + (first + k) * ITG_DEPTHWISE_TAPS, x);
+            for (int i = 0; i < 4; i++) {
+                sum[i] = _mm512_dpbusd_epi32(sum[i], x[i], weight[k][0][i]);
+                next[i] = _mm512_dpbusd_epi32(next[i], x[i], weight[k][1][i]);
+            }
+        }
+        store_sums(t, r++, first > 0, sum);
+        itg_accel_next_row(t, &row);
+        if (!two) continue;
+        store_sums(t, r++, first > 0, next);
+        itg_accel_next_row(t, &row);
+    }
+}
+
+void itg_depthwise_vnni(const itg_accel_tile *t)
+{
     for (int64_t first = 0; first < t->steps; first += SOME) {
         const int64_t steps = t->steps - first < SOME ? t->steps - first : SOME;
-        __m512i weight[SOME][4];
-        for (int64_t k = 0; k < steps; k++) {
-            const int8_t *b = t->b + (first + k) * ITG_DEPTHWISE_STEP_BYTES;
-            for (int i = 0; i < 4; i++)
-                weight[k][i] = _mm512_loadu_si512(b + 64 * i);
-            swap_parts(weight[k]);
-        }
-        for (int64_t r = 0; r < t->rows; r++) {
-            int32_t *c = t->c + r * ITG_DEPTHWISE_COLUMNS;
-            __m512i sum[4], x[4];
-            for (int i = 0; i < 4; i++)
-                sum[i] = _mm512_setzero_si512();
-            for (int64_t k = 0; k < steps; k++) {
-                interleave(t->a + r * t->a_stride, t->offset + (first + k) * ITG_DEPTHWISE_TAPS, x);
-                for (int i = 0; i < 4; i++)
-                    sum[i] = _mm512_dpbusd_epi32(sum[i], x[i], weight[k][i]);
-            }
-            swap_parts(sum);
-            for (int i = 0; i < 4; i++) {
-                __m512i before =
-                    first > 0 ? _mm512_loadu_si512(c + 16 * i) : _mm512_setzero_si512();
-                _mm512_storeu_si512(c + 16 * i, _mm512_add_epi32(before, sum[i]));
-            }
-        }
+        (t->threes ? depthwise_threes : depthwise)(t, first, steps);
     }
 }
 
@@ -164,8 +216,11 @@ VNNI static int64_t peak(int64_t rounds)
 const itg_accel_kernels itg_accel_vnni = {
     .name = "vnni",
     .usable = itg_accel_has_vnni,
+    .granule = QUAD,
+    .step_cycles = 8,
     .tile = tile,
     .depthwise = itg_depthwise_vnni,
+    .parts = true,
     .winograd = &itg_winograd_vnni,
     .lanes = itg_lanes_avx512,
     .sum_bytes = itg_sum_bytes_vbmi,

@@ -21,11 +21,12 @@
 #include <string.h>
 
 enum {
-    LEAST = 16, /* channels and filters; with fewer the transforms cost more than they save */
+    LEAST = 16, /* channels and filters */
     BLOCK_BYTES = 512 * 1024,
     MOST_TILES = 96,
     LARGEST_ROW = 1 << 26, /* bytes that one row of tiles takes */
-    CODES = 128,           /* the largest |x| */
+    CACHE = 1 << 20,
+    CODES = 128, /* the largest |x| */
     COLUMNS = ITG_TILE_COLUMNS
 };
 
@@ -47,7 +48,31 @@ static int64_t cost(const itg_accel_shape *t, int64_t rows)
     return positions(rows) * tiles(t->y.outputs, rows) * tiles(t->x.outputs, ITG_WINOGRAD_COLUMNS);
 }
 
-bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t most_weight)
+static int64_t most_tiles(int64_t positions, int64_t steps)
+{
+    const int64_t most = BLOCK_BYTES / (positions * steps * 4);
+    return most < 1 ? 1 : most > MOST_TILES ? MOST_TILES : most;
+}
+
+/* Whether tiles take less time than nine products for each output. The unit is such a product, of
+ * bytes by VNNI or of words. One of the tile's takes two or one; to transform a value that goes in
+ * or comes out takes about 44 or 10, to read a byte of weights that the second cache does not hold
+ * about 4 or 1. */
+static bool is_faster(const itg_accel_shape *t, bool words)
+{
+    const int64_t at = positions(t->tile_rows), weights = t->channels * t->filters;
+    const double count = (double)cost(t, t->tile_rows), products = (double)weights;
+    const double transforms = (double)(t->channels + t->filters);
+    const double reads = at * weights * (int64_t)sizeof(int16_t) > CACHE
+                             ? 2 * products / (double)most_tiles(at, (t->channels + 1) / 2)
+                             : 0;
+    const double each =
+        words ? products + 10 * transforms + reads : 2 * products + 44 * transforms + 4 * reads;
+    return count * each < 9.0 * (double)(t->y.outputs * t->x.outputs) * products;
+}
+
+bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t most_weight,
+                         bool words)
 {
     const itg_window *w = &t->w;
     const bool bytes = itg_dtype_size(p->x.storage) == 1 && t->w_digits == 1 && !t->wide;
@@ -58,7 +83,7 @@ bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t
     const int64_t bound = 9 * t->channels * CODES * most_weight;
     if (bound >= (int64_t)1 << 27) return false;
     t->tile_rows = bound < (int64_t)1 << 25 && cost(t, 4) < cost(t, 2) ? 4 : 2;
-    if (cost(t, t->tile_rows) * 2 > 9 * t->y.outputs * t->x.outputs) return false;
+    if (!is_faster(t, words)) return false;
     const int64_t row = positions(t->tile_rows) * tiles(t->x.outputs, ITG_WINOGRAD_COLUMNS);
     if (row > LARGEST_ROW / (4 * (t->channels + COLUMNS))) return false;
     t->scheme = ITG_SCHEME_WINOGRAD;
@@ -151,9 +176,7 @@ static void set_block(run *r)
     const itg_accel_shape *t = &r->layer->shape;
     r->across = tiles(t->x.outputs, ITG_WINOGRAD_COLUMNS);
     r->down = tiles(t->y.outputs, t->tile_rows);
-    int64_t most = BLOCK_BYTES / (t->positions * t->steps * 4);
-    if (most > MOST_TILES) most = MOST_TILES;
-    r->rows = most / r->across;
+    r->rows = most_tiles(t->positions, t->steps) / r->across;
     if (r->rows < 1) r->rows = 1;
     r->tiles = r->rows * r->across;
 }
