@@ -4,6 +4,7 @@
 #ifndef ITG_ACCEL_BYTES_H
 #define ITG_ACCEL_BYTES_H
 #include "kernels/accel_parts.h"
+#include "kernels/clones.h"
 #include "kernels/rounding.h"
 #include <immintrin.h>
 
@@ -43,9 +44,10 @@ typedef struct clamps {
     bool is_signed;
 } clamps;
 
-/* How sums become codes. Loops specialized for one form pass it as a constant. */
+/* How sums become codes. Loops specialized for one form pass it as a constant. whole: codes reach
+ * from end to end of their type, so that packing clamps them; zero: RATIO has a zero point to add. */
 typedef struct form {
-    bool ratio, doubling, last, away;
+    bool ratio, doubling, last, away, whole, zero;
 } form;
 
 AVX512_INLINE __m512i load32(const int32_t *v, int64_t channel)
@@ -84,8 +86,8 @@ AVX512_INLINE void load_channels(channels *c, const itg_lanes_args *a, int64_t c
     const int64_t channel = a->channel + column;
     const __m512i even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
     const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
-    c->bias = _mm512_loadu_si512(a->bias32 + column);
-    if (l->kind == ITG_LANES_RATIO) {
+    *c = (channels){.bias = _mm512_loadu_si512(a->bias32 + column)};
+    if (f.ratio) {
         c->ratio = _mm512_loadu_si512(l->ratio + channel);
         return;
     }
@@ -153,27 +155,33 @@ AVX512_INLINE __m512i bytes(const clamps *c, const __m512i v[4], form f)
 {
     /* They saturate, as the clamp would. */
     __m512i low = _mm512_packs_epi32(v[0], v[1]), high = _mm512_packs_epi32(v[2], v[3]);
-    if (f.ratio) {
+    if (f.ratio && f.zero) {
         low = _mm512_adds_epi16(low, c->zero);
         high = _mm512_adds_epi16(high, c->zero);
     }
-    if (c->is_signed) {
-        const __m512i q = _mm512_max_epi8(_mm512_packs_epi16(low, high), c->low);
-        return _mm512_min_epi8(q, c->high);
-    }
-    const __m512i q = _mm512_max_epu8(_mm512_packus_epi16(low, high), c->low);
-    return _mm512_min_epu8(q, c->high);
+    const __m512i q =
+        c->is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
+    if (f.whole) return q;
+    if (c->is_signed) return _mm512_min_epi8(_mm512_max_epi8(q, c->low), c->high);
+    return _mm512_min_epu8(_mm512_max_epu8(q, c->low), c->high);
 }
 
 static inline form form_of(const itg_lanes *l)
 {
-    return (form){l->kind == ITG_LANES_RATIO, l->doubling, l->shift[2] != NULL,
-                  l->rounding[2] == ITG_ROUND_HALF_AWAY};
+    const itg_epilogue *e = &l->e;
+    return (form){l->kind == ITG_LANES_RATIO,
+                  l->doubling,
+                  l->shift[2] != NULL,
+                  l->rounding[2] == ITG_ROUND_HALF_AWAY,
+                  e->lo == itg_dtype_min(e->storage) && e->hi == itg_dtype_max(e->storage),
+                  e->zero_point != 0};
 }
 
 /* The form of tflite_double. */
-#define ITG_FORM_DOUBLING ((form){false, true, true, true})
-#define ITG_FORM_RATIO ((form){true, false, false, false})
+#define ITG_FORM_DOUBLING ((form){false, true, true, true, false, false})
+#define ITG_FORM_RATIO ((form){true, false, false, false, false, true})
+/* After a Relu, mostly. */
+#define ITG_FORM_RATIO_WHOLE ((form){true, false, false, false, true, false})
 static inline bool is_doubling(const form *f)
 {
     return !f->ratio && f->doubling && f->last && f->away;

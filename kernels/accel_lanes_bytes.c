@@ -4,7 +4,6 @@
 
 #if defined(ITG_ACCEL_X86)
 #include "kernels/accel_bytes.h"
-#include <string.h>
 
 /* The codes of v[0], then those of v[1], v[2] and v[3]. */
 AVX512_INLINE __m512i in_order(const clamps *c, const __m512i v[4], form f)
@@ -20,7 +19,7 @@ AVX512_INLINE void columns32(const itg_lanes_args *a, int64_t column, form f)
     const int64_t left = a->columns - column;
     const __mmask32 used = left >= 2 * LANES ? UINT32_MAX : ((__mmask32)1 << left) - 1;
     const clamps limits = clamps_of(a->lanes);
-    channels c0 = {0}, c1 = {0};
+    channels c0, c1;
     load_channels(&c0, a, column, f);
     load_channels(&c1, a, column + LANES, f);
     const int32_t *acc = a->acc32 + column;
@@ -44,13 +43,14 @@ AVX512_INLINE void columns16(const itg_lanes_args *a, int64_t column, form f)
     const int64_t last = a->rows - 1, left = a->columns - column;
     const __mmask16 used = (__mmask16)(left >= LANES ? UINT16_MAX : (1U << left) - 1);
     const clamps limits = clamps_of(a->lanes);
-    channels c = {0};
+    channels c;
     load_channels(&c, a, column, f);
     const int32_t *acc = a->acc32 + column;
     unsigned char *out = a->out + column;
     for (int64_t r = 0; r <= last; r += 4) {
         __m512i v[4];
         int64_t row[4];
+        ITG_UNROLL
         for (int i = 0; i < 4; i++) {
             row[i] = r + i < last ? r + i : last;
             v[i] = codes(&c, _mm512_loadu_si512(acc + row[i] * a->acc_stride), f);
@@ -68,12 +68,14 @@ AVX512_INLINE void columns16(const itg_lanes_args *a, int64_t column, form f)
     do {                                                                                           \
         __m512i four[4] = {c[0].field, c[1].field, c[2].field, c[3].field};                        \
         swap_parts(four);                                                                          \
+        ITG_UNROLL                                                                                 \
         for (int i = 0; i < 4; i++)                                                                \
             c[i].field = four[i];                                                                  \
     } while (0)
 
 AVX512_INLINE void load_parts(channels c[4], const itg_lanes_args *a, form f)
 {
+    ITG_UNROLL
     for (int i = 0; i < 4; i++)
         load_channels(&c[i], a, LANES * i, f);
     SWAP(bias);
@@ -99,12 +101,12 @@ AVX512_INLINE void columns64(const itg_lanes_args *a, form f)
     const __mmask64 used = n >= 4 * LANES ? UINT64_MAX : ((__mmask64)1 << n) - 1;
     const clamps limits = clamps_of(a->lanes);
     channels c[4];
-    memset(c, 0, sizeof c);
     load_parts(c, a, f);
     const int32_t *acc = a->acc32;
     unsigned char *out = a->out;
     for (int64_t r = 0; r < rows; r++, acc += stride, out += step) {
         __m512i v[4];
+        ITG_UNROLL
         for (int i = 0; i < 4; i++)
             v[i] = codes(&c[i], _mm512_loadu_si512(acc + LANES * i), f);
         _mm512_mask_storeu_epi8(out, used, bytes(&limits, v, f));
@@ -126,6 +128,11 @@ AVX512 static void ratios(const itg_lanes_args *a, int64_t column)
     columns_of(a, column, ITG_FORM_RATIO);
 }
 
+AVX512 static void whole_ratios(const itg_lanes_args *a, int64_t column)
+{
+    columns_of(a, column, ITG_FORM_RATIO_WHOLE);
+}
+
 AVX512 static void doublings(const itg_lanes_args *a, int64_t column)
 {
     columns_of(a, column, ITG_FORM_DOUBLING);
@@ -142,7 +149,9 @@ AVX512 bool itg_lanes_bytes_avx512(const itg_lanes_args *a)
     const form f = form_of(a->lanes);
     const int64_t step = (a->parts ? 4 : 2) * LANES;
     for (int64_t column = 0; column < a->columns; column += step)
-        (f.ratio ? ratios : is_doubling(&f) ? doublings : products)(a, column);
+        (!f.ratio            ? is_doubling(&f) ? doublings : products
+         : f.whole && !f.zero ? whole_ratios
+                              : ratios)(a, column);
     return true;
 }
 #endif

@@ -1,13 +1,28 @@
 /* Transposition of matrices of elements, in blocks that fit the first cache. */
 #include "kernels/accel.h"
+#include "kernels/clones.h"
 
 enum { BLOCK = 32 };
 
+/* Images have three rows, which are interleaved by vectors. */
 #define TRANSPOSE(name, type)                                                                      \
+    ITG_CLONES                                                                                     \
+    static void name##_three(const type *restrict in, int64_t columns, type *restrict out)         \
+    {                                                                                              \
+        for (int64_t c = 0; c < columns; c++) {                                                    \
+            out[3 * c] = in[c];                                                                    \
+            out[3 * c + 1] = in[columns + c];                                                      \
+            out[3 * c + 2] = in[2 * columns + c];                                                  \
+        }                                                                                          \
+    }                                                                                              \
     static void name(const void *in, int64_t rows, int64_t columns, void *out)                     \
     {                                                                                              \
         const type *from = in;                                                                     \
         type *to = out;                                                                            \
+        if (rows == 3) {                                                                           \
+            name##_three(from, columns, to);                                                       \
+            return;                                                                                \
+        }                                                                                          \
         for (int64_t r0 = 0; r0 < rows; r0 += BLOCK)                                               \
             for (int64_t c0 = 0; c0 < columns; c0 += BLOCK) {                                      \
                 int64_t r1 = rows - r0 < BLOCK ? rows : r0 + BLOCK;                                \

@@ -12,7 +12,7 @@ TARGET static void read_rows(const itg_accel_tile *t, int64_t first, int64_t cou
     for (int64_t r = 0; r < t->rows; r++, out += CHUNK)
         for (int64_t k = 0; k < count; k++) {
             const uint8_t *a = t->a + r * t->a_stride + t->offset[first + k];
-            UNROLL
+            ITG_UNROLL
             for (int i = 0; i < ITG_STEP_DEPTH; i += 2 * LANES)
                 STORE(out + k * ITG_STEP_DEPTH + i, WIDEN(a + i));
         }

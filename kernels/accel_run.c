@@ -18,6 +18,7 @@ typedef struct run {
     const unsigned char *x;
     void *const *y;
     int64_t images, height, outputs, bands; /* outputs: rows of an image */
+    int64_t tail; /* of the last band, if the others can be read where the input is; else 0 */
     job jobs[MOST_JOBS];
     int64_t job_count;
     /* scratch */
@@ -49,7 +50,13 @@ static void set_images(run *r, int64_t samples)
     r->images = t->folded ? 1 : samples;
     r->height = t->folded ? samples * t->w.height : t->w.height;
     r->outputs = t->folded ? r->height : t->w.out_height;
-    r->bands = (r->outputs + layer->band - 1) / layer->band;
+    r->tail = 0;
+    if (t->folded && layer->problem.x.storage == ITG_U8 &&
+        t->w.channels % layer->kernels->granule == 0) {
+        r->tail = (ITG_TILE_ROWS + t->pitch - 1) / t->pitch;
+        if (r->tail >= r->outputs || r->tail > layer->band) r->tail = 0;
+    }
+    r->bands = (r->outputs - r->tail + layer->band - 1) / layer->band + (r->tail > 0);
 }
 
 enum { SUM_BYTES = ITG_TILE_ROWS * ITG_MAX_COLUMNS * 8 };
@@ -255,28 +262,21 @@ static void run_patches(const run *r, const job *j, int64_t group)
 
 /* ---- jobs ---- */
 
-/* Whether tiles may read the input itself as their plane. Reads beyond the band must also hit
- * pixels. */
-static bool reads_input(const run *r, const job *j)
-{
-    const itg_accel_shape *t = &r->layer->shape;
-    return t->folded && r->layer->problem.x.storage == ITG_U8 &&
-           t->w.channels % r->layer->kernels->granule == 0 &&
-           (r->outputs - j->first - j->count) * t->pitch >= ITG_TILE_ROWS;
-}
-
 static void start_job(run *r, int64_t index, int64_t slot)
 {
     const itg_accel_layer *layer = r->layer;
     const itg_accel_shape *t = &layer->shape;
     job *j = &r->jobs[slot];
+    const int64_t band = index % r->bands;
+    const bool is_tail = r->tail > 0 && band == r->bands - 1;
+    const int64_t end = is_tail ? r->outputs : r->outputs - r->tail;
     j->image = index / r->bands;
-    j->first = index % r->bands * layer->band;
-    j->count = r->outputs - j->first < layer->band ? r->outputs - j->first : layer->band;
+    j->first = is_tail ? end - r->tail : band * layer->band;
+    j->count = end - j->first < layer->band ? end - j->first : layer->band;
     const unsigned char *image =
         r->x + (size_t)(j->image * r->height * t->w.width * t->w.channels) *
                    itg_dtype_size(layer->problem.x.storage);
-    if (reads_input(r, j)) {
+    if (r->tail > 0 && !is_tail) { /* tiles may read as many rows as the tail has beyond it */
         j->plane = image + j->first * t->pitch * t->pixel;
         return;
     }

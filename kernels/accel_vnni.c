@@ -9,12 +9,6 @@
 
 #define VNNI AVX512
 
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
 enum { ROWS = 8, QUAD = 4 };
 
 bool itg_accel_has_vnni(void)
@@ -37,7 +31,7 @@ VNNI static inline __attribute__((always_inline)) void block(const itg_accel_til
                                                              const int rows, const int panels)
 {
     __m512i sum[2 * ROWS][2];
-    UNROLL
+    ITG_UNROLL
     for (int r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = _mm512_setzero_si512();
     const int64_t depth = itg_accel_run_depth(t);
@@ -47,7 +41,7 @@ VNNI static inline __attribute__((always_inline)) void block(const itg_accel_til
         for (int64_t d = 0; d < depth; d += QUAD, a += QUAD, b += QUAD * ITG_PANEL_COLUMNS) {
             const __m512i b0 = _mm512_loadu_si512(b);
             const __m512i b1 = panels > 1 ? _mm512_loadu_si512(b + t->b_stride) : b0;
-            UNROLL
+            ITG_UNROLL
             for (int r = 0; r < rows; r++) {
                 const __m512i x = four_codes(a + r * t->a_stride);
                 sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], x, b0);
@@ -56,7 +50,7 @@ VNNI static inline __attribute__((always_inline)) void block(const itg_accel_til
         }
     }
     int32_t *c = t->c + row * ITG_TILE_COLUMNS;
-    UNROLL
+    ITG_UNROLL
     for (int r = 0; r < rows; r++, c += ITG_TILE_COLUMNS) {
         _mm512_storeu_si512(c, sum[r][0]);
         if (panels > 1) _mm512_storeu_si512(c + ITG_PANEL_COLUMNS, sum[r][1]);
@@ -125,7 +119,7 @@ store_sums(const itg_accel_tile *t, int64_t row, bool adds, __m512i sum[4])
 {
     int32_t *c = t->c + row * ITG_DEPTHWISE_COLUMNS;
     if (!t->parts) swap_parts(sum);
-    UNROLL
+    ITG_UNROLL
     for (int i = 0; i < 4; i++) {
         const __m512i before = adds ? _mm512_loadu_si512(c + 16 * i) : _mm512_setzero_si512();
         _mm512_storeu_si512(c + 16 * i, _mm512_add_epi32(before, sum[i]));

@@ -33,25 +33,25 @@ INLINE void transform_input(const itg_winograd_input *a, const int rows)
     for (int64_t c = 0; c < a->channels; c += WORDS) {
         const int64_t left = a->channels - c;
         VECTOR t[6][WIDE];
-        UNROLL
+        ITG_UNROLL
         for (int j = 0; j < WIDE; j++) {
             VECTOR d[6], v[6];
-            UNROLL
+            ITG_UNROLL
             for (int i = 0; i < rows + 2; i++)
                 d[i] = CODES(a->pixel[i * WIDE + j] + c, left, flip);
             if (rows == 4)
                 inputs_of_4(d, v);
             else
                 inputs_of_2(d, v);
-            UNROLL
+            ITG_UNROLL
             for (int i = 0; i < rows + 2; i++)
                 t[i][j] = v[i];
         }
-        UNROLL
+        ITG_UNROLL
         for (int i = 0; i < rows + 2; i++) {
             VECTOR v[WIDE];
             inputs_of_4(t[i], v);
-            UNROLL
+            ITG_UNROLL
             for (int j = 0; j < WIDE; j++)
                 STORE16(a->v + (i * WIDE + j) * a->stride + c, v[j], left + (left & 1));
         }
@@ -96,25 +96,25 @@ INLINE void transform_output(const itg_winograd_output *a, const int rows)
     const VECTOR inverse = SET(rows == 4 ? 0x38e38e39U : 0xaaaaaaabU);
     for (int64_t c = 0; c < a->panels * ITG_PANEL_COLUMNS; c += LANES) {
         VECTOR t[4][WIDE];
-        UNROLL
+        ITG_UNROLL
         for (int j = 0; j < WIDE; j++) {
             VECTOR m[6], y[4];
-            UNROLL
+            ITG_UNROLL
             for (int i = 0; i < rows + 2; i++)
                 m[i] = LOAD(a->m + (i * WIDE + j) * a->stride + c);
             if (rows == 4)
                 outputs_of_4(m, y);
             else
                 outputs_of_2(m, y);
-            UNROLL
+            ITG_UNROLL
             for (int i = 0; i < rows; i++)
                 t[i][j] = y[i];
         }
-        UNROLL
+        ITG_UNROLL
         for (int i = 0; i < rows; i++) {
             VECTOR y[ITG_WINOGRAD_COLUMNS];
             outputs_of_4(t[i], y);
-            UNROLL
+            ITG_UNROLL
             for (int j = 0; j < ITG_WINOGRAD_COLUMNS; j++)
                 STORE(a->out[i * ITG_WINOGRAD_COLUMNS + j] + c,
                       SAR(MULTIPLY(y[j], inverse), rows == 4 ? 6 : 4));

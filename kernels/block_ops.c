@@ -94,17 +94,24 @@ void itg_block_dequantize(const itg_int_operand *x, int64_t n, float scale, floa
     dequantize(x, n, scale, out);
 }
 
+/* Three rows at a time: most is then loaded and stored a third as often. */
 #define MAX(ID, type)                                                                              \
     case ID: {                                                                                     \
-        const type *v = x;                                                                         \
         type *m = most;                                                                            \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            m[i] = v[i] > m[i] ? v[i] : m[i];                                                      \
+        for (int64_t r = 0; r < rows; r += 3) {                                                    \
+            const type *a = (const type *)x + r * step;                                            \
+            const type *b = r + 1 < rows ? a + step : a, *c = r + 2 < rows ? b + step : b;         \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                const type ab = a[i] > b[i] ? a[i] : b[i], cm = c[i] > m[i] ? c[i] : m[i];         \
+                m[i] = ab > cm ? ab : cm;                                                          \
+            }                                                                                      \
+        }                                                                                          \
         break;                                                                                     \
     }
 
 ITG_CLONES
-static void max_row(itg_dtype storage, const void *restrict x, int64_t n, void *restrict most)
+static void max_rows(itg_dtype storage, const void *restrict x, int64_t rows, int64_t step,
+                     int64_t n, void *restrict most)
 {
     switch (storage) {
         MAX(ITG_S8, int8_t)
@@ -113,15 +120,17 @@ static void max_row(itg_dtype storage, const void *restrict x, int64_t n, void *
         MAX(ITG_U16, uint16_t)
         MAX(ITG_S32, int32_t)
     default:
-        for (int64_t i = 0; i < n; i++)
-            if (itg_load(storage, x, i) > itg_load(storage, most, i))
-                itg_store(storage, most, i, itg_load(storage, x, i));
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t i = 0; i < n; i++)
+                if (itg_load(storage, x, r * step + i) > itg_load(storage, most, i))
+                    itg_store(storage, most, i, itg_load(storage, x, r * step + i));
     }
 }
 
-void itg_block_max(itg_dtype storage, const void *x, int64_t n, void *most)
+void itg_block_max(itg_dtype storage, const void *x, int64_t rows, int64_t step, int64_t n,
+                   void *most)
 {
-    max_row(storage, x, n, most);
+    max_rows(storage, x, rows, step, n, most);
 }
 
 #define ADD(ID, type)                                                                              \

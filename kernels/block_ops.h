@@ -11,8 +11,10 @@ void itg_block_quantize(const itg_quantizer *q, const float *x, int64_t n, void 
 void itg_block_quantize_columns(const itg_quantizer *q, const float *x, int64_t n, void *out);
 /* out[i] = itg_dequantize_f32(x[i], scale, x.zero_point) */
 void itg_block_dequantize(const itg_int_operand *x, int64_t n, float scale, float *out);
-/* most[i] = max(most[i], x[i]); both have this integer storage. */
-void itg_block_max(itg_dtype storage, const void *x, int64_t n, void *most);
+/* most[i] = the maximum of most[i] and x[r * step + i], r below rows; both have this integer
+ * storage. */
+void itg_block_max(itg_dtype storage, const void *x, int64_t rows, int64_t step, int64_t n,
+                   void *most);
 /* sum[i] += x[i]; x is U8 S8 U16 S16; the sums fit 32 bits. */
 void itg_block_add(itg_dtype storage, const void *x, int64_t n, int32_t *sum);
 

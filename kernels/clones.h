@@ -32,6 +32,15 @@
 #define ITG_CLONES
 #endif
 
+/* Unrolls the loop that follows, which has a small constant count. */
+#if defined(__clang__)
+#define ITG_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define ITG_UNROLL _Pragma("GCC unroll 32")
+#else
+#define ITG_UNROLL
+#endif
+
 /* For helpers of such functions, which must be inlined into each clone. */
 #if defined(__GNUC__)
 #define ITG_INLINE static inline __attribute__((always_inline))

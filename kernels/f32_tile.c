@@ -1,4 +1,5 @@
 #include "kernels/f32_tile.h"
+#include "kernels/clones.h"
 #include "kernels/requant.h"
 
 #include <float.h>
@@ -15,13 +16,6 @@
 #endif
 #define LANES(TYPE) ((int)(sizeof(TYPE) / sizeof(float)))
 
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#elif defined(__GNUC__)
-#define UNROLL _Pragma("GCC unroll 32")
-#else
-#define UNROLL
-#endif
 
 /* Defines the tile of ROWS x VECTORS vectors. Both are constants, so the loops over them unroll and
  * the sums stay in registers. ADD(x, w, sum) is x * w + sum, rounded once. Fields that the loops
@@ -33,17 +27,17 @@
         const float *row = tile->rows, *base = tile->lanes;                                        \
         const int64_t row_stride = tile->row_stride, plane_stride = tile->plane_stride;            \
         const int64_t planes = tile->planes, taps = tile->taps, *const offset = tile->offset;      \
-        UNROLL                                                                                     \
+        ITG_UNROLL                                                                                     \
         for (int i = 0; i < ROWS * VECTORS; ++i)                                                   \
             memcpy(&sum[i / VECTORS][i % VECTORS],                                                 \
                    tile->out + i / VECTORS * tile->out_stride + i % VECTORS * LANES(TYPE),         \
                    sizeof(TYPE));                                                                  \
         for (int64_t plane = 0; plane < planes; ++plane, base += plane_stride) {                   \
             for (int64_t tap = 0; tap < taps; ++tap) {                                             \
-                UNROLL                                                                             \
+                ITG_UNROLL                                                                             \
                 for (int v = 0; v < VECTORS; ++v)                                                  \
                     memcpy(&x[v], base + offset[tap] + v * LANES(TYPE), sizeof(TYPE));             \
-                UNROLL                                                                             \
+                ITG_UNROLL                                                                             \
                 for (int i = 0; i < ROWS * VECTORS; ++i)                                           \
                     sum[i / VECTORS][i % VECTORS] =                                                \
                         ADD(x[i % VECTORS], row[i / VECTORS * row_stride],                         \
@@ -51,7 +45,7 @@
                 ++row;                                                                             \
             }                                                                                      \
         }                                                                                          \
-        UNROLL                                                                                     \
+        ITG_UNROLL                                                                                     \
         for (int i = 0; i < ROWS * VECTORS; ++i)                                                   \
             memcpy(tile->out + i / VECTORS * tile->out_stride + i % VECTORS * LANES(TYPE),         \
                    &sum[i / VECTORS][i % VECTORS], sizeof(TYPE));                                  \
@@ -64,7 +58,7 @@
         float sum[ITG_F32_DOTS];                                                                   \
         memcpy(sum, sums, sizeof sum);                                                             \
         for (int64_t i = 0; i < count; ++i)                                                        \
-            UNROLL                                                                                 \
+            ITG_UNROLL                                                                                 \
         for (int j = 0; j < ITG_F32_DOTS; ++j)                                                     \
             sum[j] = ADD(a[i], b[j * b_stride + i], sum[j]);                                       \
         memcpy(sums, sum, sizeof sum);                                                             \

@@ -50,16 +50,14 @@ void itg_int_pool_max(const itg_window *w, const itg_int_operand *x, int64_t p, 
                       void *out)
 {
     const patch a = window_patch(w, p, q);
-    bool first = true;
-    FOR_PATCH(w, &a, at)
-    {
-        if (first)
-            memcpy(out, row_at(x, at), (size_t)w->channels * itg_dtype_size(x->storage));
-        else
-            itg_block_max(x->storage, row_at(x, at), w->channels, out);
-        first = false;
+    const int64_t taps = a.columns.end - a.columns.begin, n = w->channels;
+    for (int64_t r = a.rows.begin; a.count > 0 && r < a.rows.end; r++) {
+        const int64_t y = a.y + r * w->dilation[0], left = a.x + a.columns.begin * w->dilation[1];
+        const void *row = row_at(x, (y * w->width + left) * n);
+        if (r == a.rows.begin) memcpy(out, row, (size_t)n * itg_dtype_size(x->storage));
+        itg_block_max(x->storage, row, taps, w->dilation[1] * n, n, out);
     }
-    for (int64_t c = 0; first && c < w->channels; c++)
+    for (int64_t c = 0; a.count == 0 && c < n; c++)
         itg_store(x->storage, out, c, x->qmin);
 }
 
