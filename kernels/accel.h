@@ -4,18 +4,19 @@
  *
  * Kernel sets. "reference" computes one sum after another (accel_reference.c); "portable" is plain
  * C. On x86-64, if the processor has the instructions: "avx2" and "avx512" (products of 16 bits),
- * "vnni" (AVX-512 VNNI), "amx" (AMX int8 and AVX-512; it requests permission from the operating
- * system). On aarch64: "neon", "dotprod" (Armv8.2 dot products), "i8mm" (Armv8.6 matrix products of
- * 8 bits). A set is tested before its first use in a process: it computes a fixed list of layers
- * (both ends of the codes and of the accumulator, tails of rows, columns and depth, all roundings,
- * float outputs), and the results are compared with the reference. A set that differs in one bit is
- * not used. itg_accel_choose(NULL) returns the set named by the environment variable
- * INTAGLIO_KERNELS, or else the last set in the order above that passes.
+ * "avxvnni" (AVX-VNNI, 256 bits), "vnni" (AVX-512 VNNI), "amx" (AMX int8 and AVX-512; it requests
+ * permission from the operating system). On aarch64: "neon", "dotprod" (Armv8.2 dot products),
+ * "i8mm" (Armv8.6 matrix products of 8 bits). A set is tested before its first use in a process: it
+ * computes a fixed list of layers (both ends of the codes and of the accumulator, tails of rows,
+ * columns and depth, all roundings, float outputs), and the results are compared with the
+ * reference. A set that differs in one bit is not used. itg_accel_choose(NULL) returns the set
+ * named by the environment variable INTAGLIO_KERNELS, or else the last set in the order above that
+ * passes.
  *
  * Layout. Inputs and outputs are dense with channels last, [samples][height][width][channels], in
  * their storage dtype; a matrix is [samples][m][k], its logical order. itg_to_channels_last and
- * itg_to_channels_first convert. Packed weights depend on content, window, packed size and order
- * only, so a cache may use these as the key; sets of equal order and size share them.
+ * itg_to_channels_first convert. Packed weights depend on content, window, x's storage and
+ * the set only, so a cache may use these as the key.
  *
  * Arithmetic. Inputs are U8 S8 U16 S16 with any zero point that their storage holds; weights any
  * codes of up to 16 bits, with a zero point. Wider codes are split into bytes, whose products are
@@ -57,11 +58,9 @@ typedef struct itg_accel_problem {
 itg_window itg_accel_matmul_window(int64_t m, int64_t n, int64_t k);
 
 /* Bytes of the packed weights; 0: the reference runs this problem and packs nothing. The content
- * follows from window, w, x's storage, the order and the size; it is read-only once packed.
- * `packed` is aligned to 64 bytes. */
+ * follows from window, w, x's storage and the set; it is read-only once packed. `packed` is
+ * aligned to 64 bytes. */
 size_t itg_accel_packed_bytes(const itg_accel_kernels *kernels, const itg_accel_problem *p);
-/* In which order a set's packed weights lie: the values of depth that are adjacent. */
-int64_t itg_accel_packed_order(const itg_accel_kernels *kernels);
 void itg_accel_pack(const itg_accel_kernels *kernels, const itg_accel_problem *p, void *packed);
 
 /* A layer is immutable and lies in the arena. It borrows the packed weights and mac.split, and

@@ -54,10 +54,75 @@ TARGET static inline void store_words(int16_t *p, __m256i v, int64_t left)
 #include "kernels/accel_madd.h"
 #include "kernels/accel_winograd.h"
 
+/* ---- depthwise ---- */
+
+/* Steps whose weights are widened at once, and channels whose sums stay in registers. */
+enum { DEPTHWISE_STEPS = 4, CHANNELS = 16, TAP_PAIRS = ITG_DEPTHWISE_TAPS / 2 };
+
+/* The weights of a pair of taps, channel by channel. */
+typedef int16_t tap_pair[ITG_DEPTHWISE_COLUMNS][2];
+
+/* Adds a pair of taps of sixteen channels. */
+TARGET static inline void add_taps(const uint8_t *a, const int64_t *offset, const int16_t *weights,
+                                   __m256i sum[2])
+{
+    const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(a + offset[0]));
+    const __m128i y = _mm_loadu_si128((const __m128i *)(const void *)(a + offset[1]));
+    const __m256i low = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(x, y));
+    const __m256i high = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(x, y));
+    sum[0] = MULTIPLY_ADD(sum[0], low, LOAD(weights));
+    sum[1] = MULTIPLY_ADD(sum[1], high, LOAD(weights + CHANNELS));
+}
+
+/* Sums a row of sixteen channels, from `channel` on. */
+TARGET static inline void add_steps(const itg_accel_tile *t, const uint8_t *a, int64_t channel,
+                                    int64_t first, int64_t steps, const tap_pair *pairs, int32_t *c)
+{
+    __m256i sum[2] = {ZERO(), ZERO()};
+    if (first > 0) {
+        sum[0] = LOAD(c);
+        sum[1] = LOAD(c + LANES);
+    }
+    const int64_t *offset = t->offset + first * ITG_DEPTHWISE_TAPS;
+    for (int64_t p = 0; p < steps * TAP_PAIRS; p++)
+        add_taps(a + channel, offset + 2 * p, pairs[p][channel], sum);
+    STORE(c, sum[0]);
+    STORE(c + LANES, sum[1]);
+}
+
+TARGET void itg_depthwise_avx2(const itg_accel_tile *t)
+{
+    tap_pair pairs[DEPTHWISE_STEPS * TAP_PAIRS];
+    for (int64_t first = 0; first < t->steps; first += DEPTHWISE_STEPS) {
+        const int64_t left = t->steps - first;
+        const int64_t steps = left < DEPTHWISE_STEPS ? left : DEPTHWISE_STEPS;
+        const int8_t *b = t->b + first * ITG_DEPTHWISE_STEP_BYTES;
+        for (int64_t k = 0; k < steps; k++)
+            for (int64_t c = 0; c < ITG_DEPTHWISE_COLUMNS; c++, b += ITG_DEPTHWISE_TAPS)
+                for (int64_t i = 0; i < ITG_DEPTHWISE_TAPS; i++)
+                    pairs[k * TAP_PAIRS + i / 2][c][i % 2] = b[i];
+        itg_accel_row row = {t->a, t->left};
+        for (int64_t r = 0; r < t->rows; r++, itg_accel_next_row(t, &row))
+            for (int64_t c = 0; c < ITG_DEPTHWISE_COLUMNS; c += CHANNELS)
+                add_steps(t, row.a, c, first, steps, (const tap_pair *)pairs,
+                          t->c + r * ITG_DEPTHWISE_COLUMNS + c);
+    }
+}
+
 static bool usable(void)
 {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2");
+}
+
+void itg_winograd_input_avx2(const itg_winograd_input *a)
+{
+    input(a);
+}
+
+void itg_winograd_output_avx2(const itg_winograd_output *a)
+{
+    output(a);
 }
 
 const itg_winograd_kernels itg_winograd_avx2 = {input, multiply, output};
@@ -69,7 +134,7 @@ const itg_accel_kernels itg_accel_avx2 = {
     .usable = usable,
     .words = true,
     .tile = tile,
-    .depthwise = itg_depthwise_portable,
+    .depthwise = itg_depthwise_avx2,
     .winograd = &itg_winograd_avx2,
     .lanes = itg_lanes_avx2,
     .peak = itg_peak_avx2,

@@ -45,7 +45,8 @@ typedef struct clamps {
 } clamps;
 
 /* How sums become codes. Loops specialized for one form pass it as a constant. whole: codes reach
- * from end to end of their type, so that packing clamps them; zero: RATIO has a zero point to add. */
+ * from end to end of their type, so that packing clamps them; zero: RATIO has a zero point to add.
+ */
 typedef struct form {
     bool ratio, doubling, last, away, whole, zero;
 } form;
@@ -159,8 +160,7 @@ AVX512_INLINE __m512i bytes(const clamps *c, const __m512i v[4], form f)
         low = _mm512_adds_epi16(low, c->zero);
         high = _mm512_adds_epi16(high, c->zero);
     }
-    const __m512i q =
-        c->is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
+    const __m512i q = c->is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
     if (f.whole) return q;
     if (c->is_signed) return _mm512_min_epi8(_mm512_max_epi8(q, c->low), c->high);
     return _mm512_min_epu8(_mm512_max_epu8(q, c->low), c->high);

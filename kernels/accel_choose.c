@@ -8,7 +8,7 @@
 static const itg_accel_kernels *const sets[] = {
     &itg_accel_reference, &itg_accel_portable,
 #if defined(ITG_ACCEL_X86)
-    &itg_accel_avx2,      &itg_accel_avx512,   &itg_accel_vnni, &itg_accel_amx,
+    &itg_accel_avx2,      &itg_accel_avx512,   &itg_accel_avxvnni, &itg_accel_vnni, &itg_accel_amx,
 #elif defined(ITG_ACCEL_NEON)
     &itg_accel_neon,      &itg_accel_dotprod,  &itg_accel_i8mm,
 #endif

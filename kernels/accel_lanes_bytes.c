@@ -149,7 +149,7 @@ AVX512 bool itg_lanes_bytes_avx512(const itg_lanes_args *a)
     const form f = form_of(a->lanes);
     const int64_t step = (a->parts ? 4 : 2) * LANES;
     for (int64_t column = 0; column < a->columns; column += step)
-        (!f.ratio            ? is_doubling(&f) ? doublings : products
+        (!f.ratio             ? is_doubling(&f) ? doublings : products
          : f.whole && !f.zero ? whole_ratios
                               : ratios)(a, column);
     return true;

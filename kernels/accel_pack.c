@@ -20,11 +20,6 @@ static int64_t groups_of(const itg_accel_shape *t)
     return t->scheme == ITG_SCHEME_DEPTHWISE ? 1 : t->w.group;
 }
 
-int64_t itg_accel_packed_order(const itg_accel_kernels *kernels)
-{
-    return kernels->words ? 2 : kernels->eights ? 8 : 4;
-}
-
 size_t itg_accel_packed_bytes(const itg_accel_kernels *kernels, const itg_accel_problem *p)
 {
     itg_accel_shape t = itg_accel_shape_of(kernels, p);

@@ -208,10 +208,9 @@ typedef struct itg_winograd_kernels {
     void (*output)(const itg_winograd_output *a);
 } itg_winograd_kernels;
 
-/* Selects Winograd if it is possible and faster. most_weight: the maximum of |w - zero point|.
- * words: the set's other tiles multiply words, too. */
-bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t most_weight,
-                         bool words);
+/* Selects Winograd if it is possible and faster. most_weight: the maximum of |w - zero point|. */
+bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_kernels *kernels,
+                         const itg_accel_problem *p, int64_t most_weight);
 void itg_winograd_pack(const itg_accel_shape *t, const itg_accel_problem *p, int64_t *sums,
                        int8_t *panels);
 size_t itg_winograd_scratch(const itg_accel_layer *layer);
@@ -266,7 +265,8 @@ struct itg_accel_kernels {
     void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_TILE_ROWS][64] */
     bool
         parts; /* depthwise() gives parts where they are wanted, and lanes() takes them for bytes */
-    const itg_winograd_kernels *winograd;     /* NULL: it is not faster */
+    const itg_winograd_kernels *winograd; /* NULL: it is not faster */
+    bool eager; /* Winograd wherever it is possible, as the proof wants it */
     void (*lanes)(const itg_lanes_args *a);   /* not GENERIC */
     bool (*sum_bytes)(const itg_byte_sum *s); /* false: does not support it; NULL: none */
     int64_t (*peak)(int64_t rounds);          /* NULL: none */
@@ -281,8 +281,12 @@ bool itg_accel_has_dotprod(void);
 bool itg_accel_has_i8mm(void);
 #endif
 #if defined(ITG_ACCEL_X86)
-extern const itg_accel_kernels itg_accel_avx2, itg_accel_avx512, itg_accel_vnni, itg_accel_amx;
-extern const itg_winograd_kernels itg_winograd_avx2, itg_winograd_avx512, itg_winograd_vnni;
+extern const itg_accel_kernels itg_accel_avx2, itg_accel_avx512, itg_accel_avxvnni, itg_accel_vnni,
+    itg_accel_amx;
+extern const itg_winograd_kernels itg_winograd_avx2, itg_winograd_avx512, itg_winograd_avxvnni,
+    itg_winograd_vnni;
+void itg_winograd_input_avx2(const itg_winograd_input *a);
+void itg_winograd_output_avx2(const itg_winograd_output *a);
 void itg_winograd_input_avx512(const itg_winograd_input *a);
 void itg_winograd_output_avx512(const itg_winograd_output *a);
 void itg_lanes_avx2(const itg_lanes_args *a);
@@ -291,6 +295,7 @@ void itg_lanes_avx512(const itg_lanes_args *a);
  * not supported. */
 bool itg_lanes_bytes_avx512(const itg_lanes_args *a);
 bool itg_sum_bytes_vbmi(const itg_byte_sum *s);
+void itg_depthwise_avx2(const itg_accel_tile *t);
 void itg_depthwise_vnni(const itg_accel_tile *t);
 int64_t itg_peak_avx2(int64_t rounds);
 int64_t itg_peak_avx512(int64_t rounds);

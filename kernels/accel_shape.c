@@ -229,24 +229,32 @@ static bool set_depthwise(itg_accel_shape *t)
     return row_fits(t);
 }
 
-/* Estimates cycles: 16 for a pixel that goes to the plane of its phase, 2 for copying 64 bytes of a
- * patch. Weights that exceed the first cache are read for every buffer of patches, 32 bytes a
- * cycle. */
+/* Cycles, about: to copy 64 bytes of a patch, to send a pixel to the plane of its phase, to emit a
+ * line of 32 columns on its own. */
+enum { PATCH_CYCLES = 6, PHASE_CYCLES = 20, LINE_CYCLES = 80 };
+
+/* Estimates an image's cycles. A plane is copied at 12 bytes a cycle. Weights that exceed the first
+ * cache are read for every buffer of patches, 32 bytes a cycle, but beside products. */
 static double cost(const itg_accel_shape *t, const itg_accel_kernels *k)
 {
     const double pixels = (double)t->y.outputs * (double)t->x.outputs;
+    const double inputs = (double)t->y.size * (double)t->x.size, bytes = (double)t->w.channels;
     const int64_t granules = (t->run_taps * t->channels + k->granule - 1) / k->granule;
     const double steps = (double)(t->runs * granules * k->granule) / ITG_STEP_DEPTH;
     const double products = steps * (double)t->panels * (double)k->step_cycles;
     if (t->scheme == ITG_SCHEME_DIRECT) {
-        const double split = t->x.step > 1 ? (double)t->y.size * (double)t->x.size : 0;
-        return products * (double)t->y.outputs * (double)t->pitch + 16 * split;
+        const double planes = (double)(t->y.phases * t->x.phases);
+        const double sent = inputs * planes / (double)(t->y.step * t->x.step);
+        const double lines = (double)(t->y.outputs * t->panels) / 2;
+        return products * (double)t->y.outputs * (double)t->pitch +
+               (t->x.step > 1 ? sent * (PHASE_CYCLES + bytes / 16) : inputs * bytes / 12) +
+               (t->pitch > t->x.outputs ? lines * LINE_CYCLES : 0);
     }
     const double copies = (double)(t->w.kernel[0] * ((t->w.kernel[1] * t->channels + 63) / 64));
     const double weights = steps * (double)t->panels * ITG_STEP_BYTES;
     const double buffers = pixels / (double)itg_accel_patch_rows(t) + 1;
-    return products * pixels + 2 * pixels * copies +
-           (weights > FIRST_CACHE ? buffers * weights / 32 : 0);
+    return products * pixels + PATCH_CYCLES * pixels * copies + inputs * bytes / 12 +
+           (weights > FIRST_CACHE ? buffers * weights / (double)(32 * k->step_cycles) : 0);
 }
 
 static bool choose(itg_accel_shape *t, const itg_accel_kernels *kernels)
@@ -275,7 +283,7 @@ itg_accel_shape itg_accel_shape_of(const itg_accel_kernels *kernels, const itg_a
     set_axis(&t.x, &t.w, 1);
     const interval v = weights_of(&p->w);
     const int64_t most_weight = -v.lo > v.hi ? -v.lo : v.hi;
-    if (kernels->winograd && itg_winograd_choose(&t, p, most_weight, kernels->words)) return t;
+    if (kernels->winograd && itg_winograd_choose(&t, kernels, p, most_weight)) return t;
     if (!choose(&t, kernels)) {
         t.scheme = ITG_SCHEME_REFERENCE;
         return t;

@@ -34,16 +34,19 @@ VNNI static inline __attribute__((always_inline)) void block(const itg_accel_til
     ITG_UNROLL
     for (int r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = _mm512_setzero_si512();
-    const int64_t depth = itg_accel_run_depth(t);
-    for (int64_t k = 0; k < t->steps; k += t->run_steps) {
-        const uint8_t *a = t->a + row * t->a_stride + t->offset[k];
-        const int8_t *b = t->b + k * ITG_STEP_BYTES;
-        for (int64_t d = 0; d < depth; d += QUAD, a += QUAD, b += QUAD * ITG_PANEL_COLUMNS) {
-            const __m512i b0 = _mm512_loadu_si512(b);
-            const __m512i b1 = panels > 1 ? _mm512_loadu_si512(b + t->b_stride) : b0;
+    const uint8_t *base = t->a + row * t->a_stride;
+    const int64_t *offset = t->offset, *end = offset + t->steps, run_steps = t->run_steps;
+    const int64_t stride = t->a_stride, b_stride = t->b_stride, depth = itg_accel_run_depth(t);
+    const int8_t *b = t->b;
+    for (; offset < end; offset += run_steps, b += run_steps * ITG_STEP_BYTES) {
+        const uint8_t *a = base + *offset;
+        const int8_t *w = b;
+        for (const uint8_t *stop = a + depth; a < stop; a += QUAD, w += QUAD * ITG_PANEL_COLUMNS) {
+            const __m512i b0 = _mm512_loadu_si512(w);
+            const __m512i b1 = panels > 1 ? _mm512_loadu_si512(w + b_stride) : b0;
             ITG_UNROLL
             for (int r = 0; r < rows; r++) {
-                const __m512i x = four_codes(a + r * t->a_stride);
+                const __m512i x = four_codes(a + r * stride);
                 sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], x, b0);
                 if (panels > 1) sum[r][1] = _mm512_dpbusd_epi32(sum[r][1], x, b1);
             }

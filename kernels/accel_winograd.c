@@ -71,8 +71,8 @@ static bool is_faster(const itg_accel_shape *t, bool words)
     return count * each < 9.0 * (double)(t->y.outputs * t->x.outputs) * products;
 }
 
-bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t most_weight,
-                         bool words)
+bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_kernels *kernels,
+                         const itg_accel_problem *p, int64_t most_weight)
 {
     const itg_window *w = &t->w;
     const bool bytes = itg_dtype_size(p->x.storage) == 1 && t->w_digits == 1 && !t->wide;
@@ -83,7 +83,7 @@ bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t
     const int64_t bound = 9 * t->channels * CODES * most_weight;
     if (bound >= (int64_t)1 << 27) return false;
     t->tile_rows = bound < (int64_t)1 << 25 && cost(t, 4) < cost(t, 2) ? 4 : 2;
-    if (!is_faster(t, words)) return false;
+    if (!kernels->eager && !is_faster(t, kernels->words)) return false;
     const int64_t row = positions(t->tile_rows) * tiles(t->x.outputs, ITG_WINOGRAD_COLUMNS);
     if (row > LARGEST_ROW / (4 * (t->channels + COLUMNS))) return false;
     t->scheme = ITG_SCHEME_WINOGRAD;

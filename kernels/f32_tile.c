@@ -16,7 +16,6 @@
 #endif
 #define LANES(TYPE) ((int)(sizeof(TYPE) / sizeof(float)))
 
-
 /* Defines the tile of ROWS x VECTORS vectors. Both are constants, so the loops over them unroll and
  * the sums stay in registers. ADD(x, w, sum) is x * w + sum, rounded once. Fields that the loops
  * need are read in front of them: GCC reads them anew for each plane otherwise. */
@@ -27,17 +26,17 @@
         const float *row = tile->rows, *base = tile->lanes;                                        \
         const int64_t row_stride = tile->row_stride, plane_stride = tile->plane_stride;            \
         const int64_t planes = tile->planes, taps = tile->taps, *const offset = tile->offset;      \
-        ITG_UNROLL                                                                                     \
+        ITG_UNROLL                                                                                 \
         for (int i = 0; i < ROWS * VECTORS; ++i)                                                   \
             memcpy(&sum[i / VECTORS][i % VECTORS],                                                 \
                    tile->out + i / VECTORS * tile->out_stride + i % VECTORS * LANES(TYPE),         \
                    sizeof(TYPE));                                                                  \
         for (int64_t plane = 0; plane < planes; ++plane, base += plane_stride) {                   \
             for (int64_t tap = 0; tap < taps; ++tap) {                                             \
-                ITG_UNROLL                                                                             \
+                ITG_UNROLL                                                                         \
                 for (int v = 0; v < VECTORS; ++v)                                                  \
                     memcpy(&x[v], base + offset[tap] + v * LANES(TYPE), sizeof(TYPE));             \
-                ITG_UNROLL                                                                             \
+                ITG_UNROLL                                                                         \
                 for (int i = 0; i < ROWS * VECTORS; ++i)                                           \
                     sum[i / VECTORS][i % VECTORS] =                                                \
                         ADD(x[i % VECTORS], row[i / VECTORS * row_stride],                         \
@@ -45,7 +44,7 @@
                 ++row;                                                                             \
             }                                                                                      \
         }                                                                                          \
-        ITG_UNROLL                                                                                     \
+        ITG_UNROLL                                                                                 \
         for (int i = 0; i < ROWS * VECTORS; ++i)                                                   \
             memcpy(tile->out + i / VECTORS * tile->out_stride + i % VECTORS * LANES(TYPE),         \
                    &sum[i / VECTORS][i % VECTORS], sizeof(TYPE));                                  \
@@ -58,7 +57,7 @@
         float sum[ITG_F32_DOTS];                                                                   \
         memcpy(sum, sums, sizeof sum);                                                             \
         for (int64_t i = 0; i < count; ++i)                                                        \
-            ITG_UNROLL                                                                                 \
+            ITG_UNROLL                                                                             \
         for (int j = 0; j < ITG_F32_DOTS; ++j)                                                     \
             sum[j] = ADD(a[i], b[j * b_stride + i], sum[j]);                                       \
         memcpy(sums, sum, sizeof sum);                                                             \

@@ -1,6 +1,7 @@
 /* Convolutions and matrix products by the layers of kernels/accel.h. Constant weights are packed
  * for the plan. With two computed operands, each product is packed and gets its own layer. */
 #include "realize/batch_plan.h"
+#include <string.h>
 #include <stdlib.h>
 
 static bool takes_mac(const itg_batch_plan *plan, const itg_step *s)
@@ -79,10 +80,11 @@ static itg_key packed_key(const itg_batch_plan *plan, const itg_accel_problem *p
                                w->group,
                                p->w_rows,
                                (int64_t)p->x.storage,
-                               (int64_t)bytes,
-                               itg_accel_packed_order(plan->kernels)};
+                               (int64_t)bytes};
+    const char *set = itg_accel_name(plan->kernels);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         itg_key_int(&k, numbers[i]);
+    itg_key_bytes(&k, set, strlen(set));
     return itg_key_end(&k);
 }
 

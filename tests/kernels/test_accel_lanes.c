@@ -257,6 +257,30 @@ static bool no_sums(const itg_byte_sum *s)
     return true;
 }
 
+/* ---- wrong depthwise tiles ---- */
+static const itg_accel_kernels *depthwise; /* the right set */
+
+static void one_neighbour_too_few(const itg_accel_tile *t)
+{
+    depthwise->depthwise(t);
+    if (t->threes) t->c[(t->rows - 1) * ITG_DEPTHWISE_COLUMNS]++;
+}
+
+/* Sums where they lie without parts. */
+static void two_parts_exchanged(const itg_accel_tile *t)
+{
+    itg_accel_tile plain = *t;
+    plain.parts = false;
+    depthwise->depthwise(&plain);
+}
+
+static void one_line_for_all(const itg_accel_tile *t)
+{
+    itg_accel_tile line = *t;
+    line.gap = 0;
+    depthwise->depthwise(&line);
+}
+
 /* ---- wrong tiles of Winograd ---- */
 static const itg_winograd_kernels *winograd; /* the right ones */
 
@@ -291,12 +315,29 @@ static void products_that_saturate(const itg_product *a)
         }
 }
 
+static void wrong_depthwise_tiles_are_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"portable", "avx2", "avxvnni", "vnni", "neon"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (itg_accel_choose(names[i], &depthwise, NULL) != ITG_OK) continue;
+        itg_accel_kernels wrong = *depthwise;
+        assert_true(itg_accel_proves(&wrong));
+        wrong.depthwise = one_neighbour_too_few;
+        assert_false(itg_accel_proves(&wrong));
+        wrong.depthwise = one_line_for_all;
+        assert_false(itg_accel_proves(&wrong));
+        wrong.depthwise = two_parts_exchanged;
+        assert_int_equal(itg_accel_proves(&wrong), !depthwise->parts);
+    }
+}
+
 /* Each of the three steps, wrong in what only large sums, or one channel, show. */
 static void wrong_winograd_tiles_are_refused(void **state)
 {
     (void)state;
-    static const char *const names[] = {"avx2", "avx512", "vnni"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const names[] = {"avx2", "avx512", "avxvnni", "vnni"};
+    for (int i = 0; i < 4; i++) {
         const itg_accel_kernels *kernels = NULL;
         if (itg_accel_choose(names[i], &kernels, NULL) != ITG_OK) continue;
         winograd = kernels->winograd;
@@ -368,6 +409,7 @@ int main(void)
         cmocka_unit_test(lanes_equal_single_values),
         cmocka_unit_test(common_forms_have_lanes),
         cmocka_unit_test(a_set_that_is_wrong_is_refused),
+        cmocka_unit_test(wrong_depthwise_tiles_are_refused),
         cmocka_unit_test(wrong_winograd_tiles_are_refused),
         cmocka_unit_test(layouts_are_each_others_inverse),
     };

@@ -2,6 +2,9 @@
  * common forms have fast lanes, and the proof sees whatever may be wrong. */
 #include "accel_cases.h"
 #include "kernels/accel_parts.h"
+#if defined(ITG_ACCEL_X86)
+#include <cpuid.h>
+#endif
 
 /* ---- sets of this processor ---- */
 
@@ -10,6 +13,13 @@ static bool has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+
+static bool has_avxvnni(void)
+{
+    unsigned a, b, c, d;
+    return __builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &a, &b, &c, &d) &&
+           (a & 1U << 4) != 0;
 }
 #endif
 
@@ -27,6 +37,7 @@ static void sets_that_the_processor_has_are_proven(void **state)
 #if defined(ITG_ACCEL_X86)
         {"avx2", __builtin_cpu_supports("avx2"), true},
         {"avx512", has_avx512(), true},
+        {"avxvnni", has_avxvnni(), true},
         {"vnni", has_avx512() && __builtin_cpu_supports("avx512vnni"), true},
 #elif defined(ITG_ACCEL_NEON)
         {"neon", true, false},
@@ -208,6 +219,19 @@ static bool of_away(const itg_lanes_args *a)
 {
     return a->lanes->kind == ITG_LANES_STAGES && a->lanes->rounding[2] == ITG_ROUND_HALF_AWAY;
 }
+/* Ratios to byte codes: of all codes without a zero point, and of fewer codes. */
+static bool of_whole_bytes(const itg_lanes_args *a)
+{
+    const itg_epilogue *e = &a->lanes->e;
+    return a->lanes->kind == ITG_LANES_RATIO && a->lanes->bytes && e->zero_point == 0 &&
+           e->lo == itg_dtype_min(e->storage) && e->hi == itg_dtype_max(e->storage);
+}
+static bool of_fewer_bytes(const itg_lanes_args *a)
+{
+    const itg_epilogue *e = &a->lanes->e;
+    return a->lanes->kind == ITG_LANES_RATIO && a->lanes->bytes &&
+           e->lo > itg_dtype_min(e->storage);
+}
 static bool of_few_columns(const itg_lanes_args *a)
 {
     return a->columns < 16;
@@ -246,6 +270,8 @@ static void every_kind_of_lanes_is_proven(void **state)
         of_words,
         of_even,
         of_away,
+        of_whole_bytes,
+        of_fewer_bytes,
         of_few_columns,
         of_all_columns,
         of_one_row,

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from check_pairs import PAIRS, Failed, Files, Report, targets_of
 
-KERNEL_SETS = ("reference", "portable", "avx2", "avx512", "vnni", "amx", "neon", "dotprod", "i8mm")
+KERNEL_SETS = ("reference", "portable", "avx2", "avx512", "avxvnni", "vnni", "amx", "neon", "dotprod", "i8mm")
 SEARCHERS = ("hybrid", "greedy", "anneal", "random", "hago-greedy", "exhaustive", "sweep", "evolve", "surrogate")
 SAMPLES, SEARCH_SAMPLES, TRIALS = 24, 40, 14
 EXHAUSTIVE = ["--weight-bits", "7:8", "--activation-bits", "8:8", "--input-bits", "8:8", "--output-bits", "8:8"]
