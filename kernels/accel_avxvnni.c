@@ -122,8 +122,8 @@ AVXVNNI static inline void add_row(const itg_accel_tile *t, const uint8_t *a, co
         interleave(a, t->offset + k * ITG_DEPTHWISE_TAPS, x);
         ITG_UNROLL
         for (int i = 0; i < 4; i++)
-            sum[i] = _mm256_dpbusd_avx_epi32(sum[i], x[i],
-                                             halves(b + i * PART, b + HALF + i * PART));
+            sum[i] =
+                _mm256_dpbusd_avx_epi32(sum[i], x[i], halves(b + i * PART, b + HALF + i * PART));
     }
     __m256i *out = (__m256i *)(void *)c;
     _mm256_storeu_si256(out, _mm256_permute2x128_si256(sum[0], sum[1], 0x20));

@@ -68,8 +68,13 @@ static void check_all_sets(const job *t, bool matrix)
     (void)run_reference(t->p, &t->x.view, t->samples, matrix, t->expected.e, OUTPUTS);
     for (int i = 0; itg_accel_set(i); i++) {
         const itg_accel_kernels *kernels = NULL;
-        if (itg_accel_choose(itg_accel_set(i), &kernels, NULL) == ITG_OK)
-            check_set(kernels, t, matrix);
+        if (itg_accel_choose(itg_accel_set(i), &kernels, NULL) != ITG_OK) continue;
+        check_set(kernels, t, matrix);
+        if (!kernels->winograd) continue;
+        itg_accel_kernels eager = *kernels;
+        eager.eager = true;
+        if (itg_accel_shape_of(&eager, &t->p).scheme != itg_accel_shape_of(kernels, &t->p).scheme)
+            check_set(&eager, t, matrix);
     }
 }
 
@@ -313,7 +318,7 @@ static void winograd_tiles_equal_the_reference(void **state)
         fill_job(&rng, &t);
         set_bytes(&t, &rng, i / 9 % 2 ? ITG_U8 : ITG_S8, fills[i / 18 % 4]);
         const itg_winograd_kernels none = {0};
-        const itg_accel_kernels kernels = {.winograd = &none};
+        const itg_accel_kernels kernels = {.winograd = &none, .eager = true, .granule = 4};
         const itg_accel_shape shape = itg_accel_shape_of(&kernels, &t.p);
         const bool winograd = shape.scheme == ITG_SCHEME_WINOGRAD;
         if (winograd) seen[shape.tile_rows == 4]++;
@@ -328,7 +333,7 @@ static void winograd_rows_of_tiles_are_bounded(void **state)
 {
     (void)state;
     const itg_winograd_kernels none = {0};
-    const itg_accel_kernels kernels = {.winograd = &none};
+    const itg_accel_kernels kernels = {.winograd = &none, .eager = true, .granule = 4};
     for (int i = 0; i < 2; i++) {
         const int64_t width = i ? (int64_t)1 << 22 : 1 << 10;
         const itg_accel_problem p = {
