@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    CASES = 64,
-    DEEP_EVERY = 10,
+    CASES = 60,
+    DEEP_EVERY = 14,
     THREE_EVERY = 5,
     DEEP_THREE_EVERY = 30,
     NEIGHBOURS_EVERY = 7,

@@ -263,7 +263,7 @@ static const itg_accel_kernels *depthwise; /* the right set */
 static void one_neighbour_too_few(const itg_accel_tile *t)
 {
     depthwise->depthwise(t);
-    if (t->threes) t->c[(t->rows - 1) * ITG_DEPTHWISE_COLUMNS]++;
+    if (t->threes) t->c[(t->rows - 1) * ITG_DEPTHWISE_COLUMNS] ^= 1 << 20;
 }
 
 /* Sums where they lie without parts. */
