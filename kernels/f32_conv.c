@@ -7,7 +7,8 @@
  * neighbouring floats. Outputs are computed as tiles over the flattened plane; the few positions
  * between two rows are computed and dropped. Adding zero times a finite weight changes no sum that
  * is not -0, and no sum is -0. Zero times another weight gives NaN, so where there is one among the
- * outputs, and where the planes would be much larger than the tensors, the definition runs. */
+ * outputs, and such a weight, the definition runs; also where the planes would be much larger than
+ * the tensors. */
 #include "kernels/f32_tile.h"
 #include "kernels/f32_window.h"
 #include "kernels/requant.h"
@@ -18,6 +19,7 @@
 #define MAX_TAPS 1024 /* along one dimension, for planes */
 #define CHUNK_WEIGHTS 131072
 #define CHUNK_SUMS 1048576
+#define LEAST_STEP 16 /* positions at a time; several tiles where these are narrow */
 
 typedef struct conv {
     itg_window w;
@@ -257,7 +259,8 @@ static void start_sums(const conv *c, const layout *l, const chunk *k)
 static void run_chunk(const conv *c, const layout *l, chunk k)
 {
     const itg_window *w = &c->w;
-    const int64_t rows = k.tiles->rows, step = k.tiles->wide_lanes, rest = k.count % rows;
+    const int64_t rows = k.tiles->rows, lanes = k.tiles->wide_lanes, rest = k.count % rows;
+    const int64_t step = (LEAST_STEP + lanes - 1) / lanes * lanes;
     k.tiled = 2 * rest >= rows ? k.count : k.count - rest;
     copy_last(c, l, &k);
     start_sums(c, l, &k);
@@ -300,6 +303,14 @@ static bool has_nan(const float *values, int64_t count)
     return found;
 }
 
+static bool are_finite(const float *values, int64_t count)
+{
+    int found = 0;
+    for (int64_t i = 0; i < count; ++i)
+        found |= !(values[i] - values[i] == 0.0f);
+    return !found;
+}
+
 static itg_status check_conv(const itg_call *call, const itg_window *w)
 {
     const itg_shape *weights = &call->inputs[1].shape;
@@ -322,6 +333,7 @@ static itg_status run_batch(const itg_call *call, conv *c, int64_t batch)
     itg_status status = ITG_OK;
     layout l = {0};
     const int64_t outputs = c->w.out_channels * c->w.out_height * c->w.out_width;
+    const int64_t weights = c->w.out_channels * c->in_channels * c->w.kernel[0] * c->w.kernel[1];
     bool define = c->in_channels == 0;
     if (!define && !make_layout(c, &l, &define)) {
         status = itg_call_no_memory(call);
@@ -329,7 +341,7 @@ static itg_status run_batch(const itg_call *call, conv *c, int64_t batch)
     }
     for (int64_t n = 0; n < batch; ++n) {
         if (!define) run_groups(c, &l);
-        if (define || has_nan(c->y, outputs)) define_all(c);
+        if (define || (has_nan(c->y, outputs) && !are_finite(c->weights, weights))) define_all(c);
         c->x += c->w.channels * c->w.height * c->w.width;
         c->y += outputs;
     }

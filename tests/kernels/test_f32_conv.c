@@ -184,6 +184,25 @@ static void padding_never_meets_an_infinite_weight(void **state)
     destroy(&c);
 }
 
+/* With finite weights, an input that is no number reaches the outputs that read it, and no other. */
+static void an_input_that_is_nan_stays_where_it_is_read(void **state)
+{
+    static const geometry g = {1, 1, 2, 9, 6, 6, 3, 3, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+    itg_rng rng;
+    conv_case c;
+    (void)state;
+    itg_rng_init(&rng, 8);
+    assert_true(build(&c, &g, &rng));
+    ((float *)c.in[0].data)[7] = NAN;
+    naive(&c, false);
+    run(ITG_OP_CONV, &c.attrs, c.in, 3, &c.out);
+    for (int64_t i = 0; i < count_of(&c.out); ++i) {
+        const float got = ((float *)c.out.data)[i], want = ((float *)c.want.data)[i];
+        assert_true(isnan(want) ? isnan(got) : memcmp(&got, &want, sizeof got) == 0);
+    }
+    destroy(&c);
+}
+
 static void a_bias_of_minus_zero_starts_at_plus_zero(void **state)
 {
     static const geometry g = {1, 1, 1, 9, 3, 3, 3, 3, {1, 1}, {1, 1}, {1, 1, 1, 1}};
@@ -283,6 +302,7 @@ int main(void)
         cmocka_unit_test(usual_layers_give_the_bits_of_the_stated_order),
         cmocka_unit_test(numbers_are_those_of_the_formula),
         cmocka_unit_test(padding_never_meets_an_infinite_weight),
+        cmocka_unit_test(an_input_that_is_nan_stays_where_it_is_read),
         cmocka_unit_test(a_bias_of_minus_zero_starts_at_plus_zero),
         cmocka_unit_test(an_absent_bias_is_zero),
         cmocka_unit_test(one_dimension_is_a_height_of_one),
