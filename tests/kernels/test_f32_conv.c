@@ -184,7 +184,8 @@ static void padding_never_meets_an_infinite_weight(void **state)
     destroy(&c);
 }
 
-/* With finite weights, an input that is no number reaches the outputs that read it, and no other. */
+/* With finite weights, an input that is no number reaches the outputs that read it, and no other.
+ */
 static void an_input_that_is_nan_stays_where_it_is_read(void **state)
 {
     static const geometry g = {1, 1, 2, 9, 6, 6, 3, 3, {1, 1}, {1, 1}, {1, 1, 1, 1}};
