@@ -80,11 +80,30 @@ static itg_status set_up_value(itg_lowering *l, itg_id v)
     return ITG_OK;
 }
 
+/* Sets up what a node reads and makes. */
+static itg_status set_up_node(itg_lowering *l, itg_id node)
+{
+    const itg_node *n = &l->g->nodes[node];
+    itg_status status = ITG_OK;
+    for (int32_t i = 0; i < n->input_count && status == ITG_OK; i++)
+        if (n->inputs[i] != ITG_NONE) status = set_up_value(l, n->inputs[i]);
+    for (int32_t i = 0; i < n->output_count && status == ITG_OK; i++)
+        if (n->outputs[i] != ITG_NONE) status = set_up_value(l, n->outputs[i]);
+    return status == ITG_OK ? set_up_value(l, l->a->nodes[node].out_value) : status;
+}
+
 static itg_status set_up(itg_lowering *l)
 {
-    itg_status status = set_up_arrays(l);
-    for (itg_id v = 0; v < l->g->value_count && status == ITG_OK; v++)
+    itg_status status = ITG_OK;
+    for (itg_id v = 0; v < l->g->value_count && status == ITG_OK && l->known == NULL; v++)
         status = set_up_value(l, v);
+    for (int32_t i = 0; i < l->g->input_count && status == ITG_OK; i++)
+        status = set_up_value(l, l->g->inputs[i]);
+    for (int32_t i = 0; i < l->output_count && status == ITG_OK; i++)
+        status = set_up_value(
+            l, itg_annotated_edge(l->a, l->outputs[i].node, l->outputs[i].slot)->value);
+    for (itg_id n = 0; n < l->g->node_count && status == ITG_OK && l->known != NULL; n++)
+        if (l->needed[n]) status = set_up_node(l, n);
     if (status != ITG_OK) return status;
     for (int32_t i = 0; i < l->g->output_count; i++) {
         const itg_edge *e = itg_annotated_edge(l->a, ITG_NONE, i);
@@ -102,7 +121,8 @@ static itg_status lower_input(itg_lowering *l, int32_t index)
     const itg_value_note *note = &l->a->values[value];
     int32_t source, out;
     itg_status status = itg_program_add_value(l->p, v->name, v->dtype, &v->shape, &source, l->err);
-    l->p->inputs[index] = source;
+    if (l->from != NULL) l->from[l->p->input_count] = index;
+    l->p->inputs[l->p->input_count++] = source;
     for (int32_t i = 0; i < note->encoding_count && status == ITG_OK; i++) {
         if (note->encodings[i].is_float) {
             l->made[value][i] = source;
@@ -114,15 +134,51 @@ static itg_status lower_input(itg_lowering *l, int32_t index)
     return status;
 }
 
+/* Number of the known edge that carries what this one does; ITG_NONE: there is none. */
+static int32_t known_edge(const itg_lowering *l, const itg_tap *tap)
+{
+    const itg_edge *e = itg_annotated_edge(l->a, tap->node, tap->slot);
+    const int32_t i = l->known == NULL || e == NULL ? ITG_NONE : l->known->of[e->value];
+    if (i == ITG_NONE) return ITG_NONE;
+    const itg_tap *known = &l->known->taps[i];
+    return itg_annotated_edge(l->a, known->node, known->slot)->encoding == e->encoding ? i
+                                                                                       : ITG_NONE;
+}
+
+/* Makes what a known edge carries an input, once. */
+static itg_status lower_known(itg_lowering *l, const itg_tap *tap)
+{
+    const int32_t i = known_edge(l, tap);
+    if (i == ITG_NONE) return ITG_OK;
+    const itg_edge *e = itg_annotated_edge(l->a, tap->node, tap->slot);
+    if (l->made[e->value][e->encoding] != ITG_NONE) return ITG_OK;
+    l->from[l->p->input_count] = -1 - i;
+    return itg_lower_output(l, e->value, e->encoding, &l->p->inputs[l->p->input_count++]);
+}
+
+/* Each needed node reads at most so many known edges. */
+static size_t most_inputs(const itg_lowering *l)
+{
+    size_t n = (size_t)l->g->input_count + (size_t)l->output_count;
+    for (itg_id i = 0; i < l->g->node_count && l->known != NULL; i++)
+        if (l->needed[i]) n += (size_t)l->g->nodes[i].input_count;
+    return n;
+}
+
 static itg_status lower_graph(itg_lowering *l)
 {
     itg_program *p = l->p;
-    p->inputs = itg_arena_array(p->arena, (size_t)l->g->input_count + 1, sizeof *p->inputs);
+    p->inputs = itg_arena_array(p->arena, most_inputs(l) + 1, sizeof *p->inputs);
     p->outputs = itg_arena_array(p->arena, (size_t)l->output_count + 1, sizeof *p->outputs);
     if (p->inputs == NULL || p->outputs == NULL) return itg_lower_no_memory(l);
     itg_status status = ITG_OK;
-    for (; p->input_count < l->g->input_count && status == ITG_OK; p->input_count++)
-        status = lower_input(l, p->input_count);
+    for (int32_t i = 0; i < l->g->input_count && status == ITG_OK; i++)
+        if (l->known == NULL || l->read[l->g->inputs[i]]) status = lower_input(l, i);
+    for (int32_t i = 0; i < l->output_count && status == ITG_OK; i++)
+        status = lower_known(l, &l->outputs[i]);
+    for (itg_id n = 0; n < l->g->node_count && status == ITG_OK && l->known != NULL; n++)
+        for (int32_t i = 0; i < l->g->nodes[n].input_count && status == ITG_OK && l->needed[n]; i++)
+            status = lower_known(l, &(itg_tap){n, i});
     for (itg_id n = 0; n < l->g->node_count && status == ITG_OK; n++)
         if (l->needed == NULL || l->needed[n]) status = lowerings[l->a->nodes[n].form](l, n);
     for (; p->output_count < l->output_count && status == ITG_OK; p->output_count++) {
@@ -169,35 +225,36 @@ static itg_status begin(itg_lowering *l)
 static itg_status find_needed(itg_lowering *l)
 {
     const itg_graph *g = l->g;
-    bool *values = itg_arena_array(l->p->arena, (size_t)g->value_count + 1, sizeof *values);
+    l->read = itg_arena_array(l->p->arena, (size_t)g->value_count + 1, sizeof *l->read);
     l->needed = itg_arena_array(l->p->arena, (size_t)g->node_count + 1, sizeof *l->needed);
-    if (values == NULL || l->needed == NULL) return itg_lower_no_memory(l);
+    if (l->read == NULL || l->needed == NULL) return itg_lower_no_memory(l);
     for (int32_t i = 0; i < l->output_count; i++)
-        values[itg_annotated_edge(l->a, l->outputs[i].node, l->outputs[i].slot)->value] = true;
+        if (known_edge(l, &l->outputs[i]) == ITG_NONE)
+            l->read[itg_annotated_edge(l->a, l->outputs[i].node, l->outputs[i].slot)->value] = true;
     for (itg_id n = g->node_count - 1; n >= 0; n--) {
         const itg_node *node = &g->nodes[n];
         for (int32_t i = 0; i < node->output_count; i++)
             l->needed[n] =
-                l->needed[n] || (node->outputs[i] != ITG_NONE && values[node->outputs[i]]);
+                l->needed[n] || (node->outputs[i] != ITG_NONE && l->read[node->outputs[i]]);
         for (int32_t i = 0; i < node->input_count && l->needed[n]; i++)
-            if (node->inputs[i] != ITG_NONE) values[node->inputs[i]] = true;
+            if (node->inputs[i] != ITG_NONE && known_edge(l, &(itg_tap){n, i}) == ITG_NONE)
+                l->read[node->inputs[i]] = true;
     }
     return ITG_OK;
 }
 
-static itg_status realize(const itg_annotated *a, const itg_tap *outputs, int32_t output_count,
-                          bool allow_overflow, itg_program **out, itg_error *err)
+static itg_status realize(itg_lowering l, bool allow_overflow, itg_program **out)
 {
-    itg_lowering l = {.a = a, .outputs = outputs, .output_count = output_count, .err = err};
     itg_status status = begin(&l);
-    if (status == ITG_OK) status = set_up(&l);
+    if (status == ITG_OK) status = set_up_arrays(&l);
     if (status == ITG_OK) status = find_needed(&l);
+    if (status == ITG_OK) status = set_up(&l);
     if (status == ITG_OK) status = lower_graph(&l);
     if (status == ITG_OK) {
-        status = itg_program_finish(l.p, ITG_BOUNDS_STORE, err);
-        if (status != ITG_OK) itg_prefix_error(err, status, "%s", l.p->name);
+        status = itg_program_finish(l.p, ITG_BOUNDS_STORE, l.err);
+        if (status != ITG_OK) itg_prefix_error(l.err, status, "%s", l.p->name);
     }
-    if (status == ITG_OK && !allow_overflow) status = refuse_overflow(l.p, err);
+    if (status == ITG_OK && !allow_overflow) status = refuse_overflow(l.p, l.err);
     if (status != ITG_OK) {
         itg_program_destroy(l.p);
         return status;
@@ -207,9 +264,16 @@ static itg_status realize(const itg_annotated *a, const itg_tap *outputs, int32_
 }
 
 itg_status itg_realize_taps(const itg_annotated *a, const itg_tap *taps, int32_t count,
-                            itg_program **out, itg_error *err)
+                            const itg_known *known, int32_t *from, itg_program **out,
+                            itg_error *err)
 {
-    return realize(a, taps, count, true, out, err);
+    const itg_lowering l = {.a = a,
+                            .outputs = taps,
+                            .output_count = count,
+                            .known = known,
+                            .from = from,
+                            .err = err};
+    return realize(l, true, out);
 }
 
 itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options,
@@ -225,24 +289,13 @@ itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options
     if (outputs == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for a program");
     for (int32_t i = 0; i < count; i++)
         outputs[i] = (itg_tap){ITG_NONE, i};
-    bool allow_overflow = options != NULL && options->allow_overflow;
-    itg_status status = realize(a, outputs, count, allow_overflow, out, err);
+    const itg_lowering l = {.a = a, .outputs = outputs, .output_count = count, .err = err};
+    itg_status status = realize(l, options != NULL && options->allow_overflow, out);
     free(outputs);
     return status;
 }
 
 /* ---- a single node ---- */
-
-static itg_status set_up_node(itg_lowering *l, itg_id node)
-{
-    const itg_node *n = &l->g->nodes[node];
-    itg_status status = set_up_arrays(l);
-    for (int32_t i = 0; i < n->input_count && status == ITG_OK; i++)
-        if (n->inputs[i] != ITG_NONE) status = set_up_value(l, n->inputs[i]);
-    for (int32_t i = 0; i < n->output_count && status == ITG_OK; i++)
-        if (n->outputs[i] != ITG_NONE) status = set_up_value(l, n->outputs[i]);
-    return status == ITG_OK ? set_up_value(l, l->a->nodes[node].out_value) : status;
-}
 
 /* Makes what the node reads inputs of the program. */
 static itg_status lower_read(itg_lowering *l, itg_id node)
@@ -278,6 +331,7 @@ itg_status itg_sums_fit(const itg_annotated *a, itg_id node, bool *fit, itg_erro
 {
     itg_lowering l = {.a = a, .err = err};
     itg_status status = begin(&l);
+    if (status == ITG_OK) status = set_up_arrays(&l);
     if (status == ITG_OK) status = set_up_node(&l, node);
     if (status == ITG_OK) status = lower_read(&l, node);
     if (status == ITG_OK) status = lowerings[a->nodes[node].form](&l, node);

@@ -21,14 +21,24 @@ itg_status itg_sums_fit(const itg_annotated *a, itg_id node, bool *fit, itg_erro
  * unless it borrows the model's constants (itg_annotated.content). */
 typedef struct itg_program itg_program;
 
-/* A program of the same network with other outputs: what these edges carry, [count], no two of one
- * value and encoding. Accumulators may overflow. */
 typedef struct itg_tap {
     itg_id node; /* ITG_NONE: graph output `slot` */
     int32_t slot;
 } itg_tap;
+
+/* Edges whose codes the caller knows. */
+typedef struct itg_known {
+    const itg_tap *taps;
+    const int32_t *of; /* [values of the graph]: a tap that reads the value, or ITG_NONE */
+} itg_known;
+
+/* A program of the same network with other outputs: what these edges carry, [count], no two of one
+ * value and encoding. Accumulators may overflow. Its inputs are those inputs of the graph, and those
+ * known edges, that the outputs depend on: from[i] (room for the graph's inputs and all known edges)
+ * is an input's number, or -1 less that of an edge. The cost depends on the nodes between. */
 itg_status itg_realize_taps(const itg_annotated *a, const itg_tap *taps, int32_t count,
-                            itg_program **out, itg_error *err);
+                            const itg_known *known, int32_t *from, itg_program **out,
+                            itg_error *err);
 
 itg_tensor itg_program_input(const itg_program *p, int32_t index); /* dtype, [1, ...]; no data */
 const char *itg_program_input_name(const itg_program *p, int32_t index);

@@ -4,6 +4,7 @@
 #include "realize/batch.h"
 #include "recover/moments.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define TARGET_DIGITS 3
 #define MOST_TARGET 8000000.0          /* in units of the step: the most that the digits hold */
@@ -25,7 +26,10 @@ typedef struct observer {
     itg_digits x, t;
     const itg_quantizer *xq, *add; /* add: of the Add's other operand; NULL: float or none */
     bool adds;
-    int64_t first; /* sample of the first block */
+    int32_t *from;          /* as itg_realize_taps */
+    size_t tap_bytes[2];    /* of a sample */
+    unsigned char *keep[2]; /* [samples][bytes] of the taps; NULL: not kept */
+    int64_t first;          /* sample of the first block */
     int threads;
 } observer;
 
@@ -101,6 +105,12 @@ static void gather_targets(observer *w, const itg_tensor *other, int64_t column,
     }
 }
 
+static void keep_tap(const observer *w, int32_t tap, const itg_tensor *x, int64_t sample)
+{
+    const size_t bytes = w->tap_bytes[tap];
+    if (w->keep[tap]) memcpy(w->keep[tap] + (size_t)sample * bytes, x->data, bytes);
+}
+
 static void gather_sample(observer *w, int worker, int64_t k, int64_t sample)
 {
     const itg_layer *l = w->o->layer;
@@ -108,6 +118,8 @@ static void gather_sample(observer *w, int worker, int64_t k, int64_t sample)
     int64_t column = (sample - w->first) * l->taken;
     itg_tensor x = itg_batch_output(w->batches[worker], 0, k), other = {0};
     if (w->adds) other = itg_batch_output(w->batches[worker], 1, k);
+    keep_tap(w, 0, &x, sample);
+    if (w->adds) keep_tap(w, 1, &other, sample);
     itg_layer_positions(l, sample, m->positions);
     itg_layer_corners(l, m->positions, m->corners);
     gather_inputs(w, &x, column, m);
@@ -118,7 +130,12 @@ static void gather_sample(observer *w, int worker, int64_t k, int64_t sample)
 static itg_status fill(void *context, int32_t index, int64_t sample, void *x, itg_error *err)
 {
     const observer *w = context;
-    return itg_feed_fill(w->o->samples.feed, index, sample, x, err);
+    const int32_t from = w->from[index];
+    if (from >= 0) return itg_feed_fill(w->o->samples.feed, from, sample, x, err);
+    size_t bytes;
+    const unsigned char *codes = itg_kept_codes(w->o->kept, -1 - from, sample, &bytes);
+    memcpy(x, codes, bytes);
+    return ITG_OK;
 }
 
 static itg_status run_block(void *context, int worker, int64_t item, itg_error *err)
@@ -126,7 +143,7 @@ static itg_status run_block(void *context, int worker, int64_t item, itg_error *
     observer *w = context;
     int64_t first = w->first + item * ITG_RECOVER_BLOCK, left = w->o->samples.count - first;
     itg_block block = {0, first, left < ITG_RECOVER_BLOCK ? left : ITG_RECOVER_BLOCK};
-    itg_batch_io io = {fill, w, w->o->activations, true, NULL};
+    itg_batch_io io = {fill, w, NULL, true, NULL};
     itg_status status = itg_check_stop(&w->o->options->stop, err);
     if (status == ITG_OK && !w->batches[worker])
         status = itg_batch_create(w->plan, &w->batches[worker], err);
@@ -206,6 +223,33 @@ static double choose_step(const itg_observation *o)
     return itg_ldexp(1.0, exponent - 21);
 }
 
+static size_t tap_bytes(const itg_annotated *a, const itg_tap *tap)
+{
+    const itg_encoding *e = itg_annotated_encoding(a, tap->node, tap->slot);
+    const itg_id value = itg_annotated_edge(a, tap->node, tap->slot)->value;
+    int64_t elements = 0;
+    (void)itg_shape_elements(&a->graph->values[value].shape, &elements);
+    return (size_t)elements * itg_dtype_size(e->is_float ? ITG_F32 : e->q.storage);
+}
+
+/* Keeps what the taps carry, but for what is kept already, and for what a later layer may change. */
+static itg_status keep_taps(observer *w, const itg_tap *taps, int32_t count, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    for (int32_t i = 0; i < count && status == ITG_OK; i++) {
+        const itg_edge *e = itg_annotated_edge(w->o->annotated, taps[i].node, taps[i].slot);
+        const itg_known known = itg_kept_edges(w->o->kept);
+        const int32_t at = known.of[e->value];
+        const itg_tap *old = at == ITG_NONE ? NULL : &known.taps[at];
+        if (w->o->annotated->graph->values[e->value].producer > w->o->layer->node) continue;
+        if (old && itg_annotated_edge(w->o->annotated, old->node, old->slot)->encoding == e->encoding)
+            continue;
+        status = itg_kept_add(w->o->kept, taps[i], e->value, w->o->samples.count,
+                              w->tap_bytes[i], &w->keep[i], err);
+    }
+    return status;
+}
+
 static itg_status create_plan(observer *w, itg_program **program, itg_error *err)
 {
     const itg_observation *o = w->o;
@@ -216,7 +260,15 @@ static itg_status create_plan(observer *w, itg_program **program, itg_error *err
     w->adds = l->add != ITG_NONE;
     w->add = add && !add->is_float ? &add->q : NULL;
     w->xq = &itg_annotated_encoding(o->annotated, l->node, 0)->q;
-    itg_status status = itg_realize_taps(o->annotated, taps, w->adds ? 2 : 1, program, err);
+    const int32_t count = w->adds ? 2 : 1;
+    for (int32_t i = 0; i < count; i++)
+        w->tap_bytes[i] = tap_bytes(o->annotated, &taps[i]);
+    itg_kept_make_room(o->kept, (size_t)o->samples.count * (w->tap_bytes[0] + w->tap_bytes[1]));
+    const itg_known known = itg_kept_edges(o->kept);
+    w->from = calloc((size_t)(o->annotated->graph->input_count + o->most_kept) + 1, sizeof *w->from);
+    if (!w->from) return itg_fail(err, ITG_NO_MEMORY, "no memory for the inputs of a layer");
+    itg_status status = itg_realize_taps(o->annotated, taps, count, &known, w->from, program, err);
+    if (status == ITG_OK) status = keep_taps(w, taps, count, err);
     itg_batch_options options = {.block = ITG_RECOVER_BLOCK, .weights = o->weights};
     if (status == ITG_OK) status = itg_batch_plan_create(*program, &options, &w->plan, err);
     return status;
@@ -271,6 +323,7 @@ itg_status itg_observe(const itg_observation *observation, itg_moments *out, itg
     }
     free(w.batches);
     free(w.rooms);
+    free(w.from);
     itg_digits_deinit(&w.x);
     itg_digits_deinit(&w.t);
     itg_batch_plan_destroy(w.plan);

@@ -3,10 +3,11 @@
 #ifndef ITG_RECOVER_OBSERVE_H
 #define ITG_RECOVER_OBSERVE_H
 #include "base/cache.h"
+#include "recover/kept.h"
 #include "recover/layer.h"
 #include "recover/recover.h"
 
-/* Number of samples of a run. Equal blocks in all runs let cached activations be reused. */
+/* Number of samples of a run. */
 #define ITG_RECOVER_BLOCK 8
 
 /* Sums over all observed positions. x: input codes minus their zero point; t: target outputs in
@@ -26,7 +27,9 @@ typedef struct itg_observation {
     const float *targets; /* [samples][taken][channels] (targets.h) */
     itg_calibration_samples samples;
     const itg_recover_options *options;
-    itg_cache *weights, *activations;
+    itg_cache *weights;
+    itg_kept *kept; /* of the layers before; gets this layer's inputs */
+    int32_t most_kept;
 } itg_observation;
 
 /* The caller deinits *out, even after a failure. */

@@ -30,7 +30,8 @@ typedef struct recovery {
     int32_t layer_count;
     itg_targets targets;
     itg_metrics metrics;
-    itg_cache *weights, *activations;
+    itg_cache *weights;
+    itg_kept *kept;
     itg_constants constants;
     itg_recovered *table; /* NULL: only the strategy's own widths */
 } recovery;
@@ -268,7 +269,8 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_annotated **a, i
                          .samples = {&r->feed, r->samples},
                          .options = r->o,
                          .weights = r->weights,
-                         .activations = r->activations};
+                         .kept = r->kept,
+                         .most_kept = 2 * r->layer_count};
     itg_status status = itg_observe(&o, &moments, err);
     const itg_solving how = {itg_thread_count(r->o->threads), &r->o->stop};
     if (status == ITG_OK)
@@ -278,6 +280,8 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_annotated **a, i
                            r->o->mode != ITG_RECOVER_SCALES, &how, &fit, err);
     if (status == ITG_OK) status = fit_widths(r, index, &fit, a, err);
     if (status == ITG_OK) status = annotate_again(r, l, a, err);
+    const bool is_shared = r->g->values[r->g->nodes[l->node].inputs[1]].reads > 1;
+    if (is_shared) itg_kept_drop_all(r->kept); /* an earlier layer has these weights, too */
     itg_fit_deinit(&fit);
     itg_moments_deinit(&moments);
     return status;
@@ -325,6 +329,8 @@ static itg_status recover_layers(recovery *r, itg_error *err)
     itg_error why = {0};
     itg_status status = annotate(r, &a, err);
     if (status == ITG_OK) status = find_layers(r, a, err);
+    if (status == ITG_OK)
+        status = itg_kept_create(r->g, 2 * r->layer_count, ACTIVATION_BYTES, &r->kept, err);
     for (int32_t i = 0; i < r->layer_count && status == ITG_OK; i++) {
         if (!is_wanted(r, &r->layers[i])) continue;
         if (r->o->progress) r->o->progress(r->o->context, i, r->layer_count);
@@ -372,7 +378,6 @@ static itg_status run(recovery *r, itg_error *err)
     const itg_input_list inputs = itg_graph_inputs(r->g);
     itg_status status = itg_feed_init(&inputs, r->o->data, r->preprocess, &r->feed, err);
     if (status == ITG_OK) status = itg_cache_create(WEIGHT_BYTES, &r->weights, err);
-    if (status == ITG_OK) status = itg_cache_create(ACTIVATION_BYTES, &r->activations, err);
     if (status == ITG_OK) status = itg_constants_create(r->g, r->weights, &r->constants, err);
     if (status == ITG_OK) status = recover_layers(r, err);
     itg_targets_deinit(&r->targets);
@@ -380,7 +385,7 @@ static itg_status run(recovery *r, itg_error *err)
     free(r->layers);
     itg_feed_deinit(&r->feed);
     itg_constants_deinit(&r->constants);
-    itg_cache_destroy(r->activations);
+    itg_kept_destroy(r->kept);
     itg_cache_destroy(r->weights);
     return status;
 }

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 #define TARGET_BYTES ((size_t)1 << 30)
 
@@ -12,6 +11,9 @@ typedef struct pass {
     const itg_calibration_samples *samples;
     const itg_recover_options *options;
     itg_targets *targets;
+    /* The layers that add a value: the first of it, [values], and the next of each, [2 * layers], as
+     * 2 * layer, and one more where the value is the Add's other operand; or ITG_NONE. */
+    int32_t *adders, *next;
     itg_float_exec **exec; /* [threads] */
     int64_t **positions;   /* [threads]: room for the positions of any layer */
 } pass;
@@ -76,11 +78,33 @@ static void take_value(void *context, itg_id value, const itg_tensor *tensor)
 {
     const visit *v = context;
     const pass *p = v->p;
+    for (int32_t i = p->adders[value]; i != ITG_NONE; i = p->next[i])
+        add_value(v, i / 2, tensor->data);
+}
+
+/* Enters the value's layer, unless the value is the layer's twice. */
+static void enter_value(const pass *p, itg_id value, int32_t entry)
+{
+    if (p->adders[value] != ITG_NONE && p->adders[value] / 2 == entry / 2) return;
+    p->next[entry] = p->adders[value];
+    p->adders[value] = entry;
+}
+
+static itg_status find_adders(pass *p, int32_t layer_count, itg_error *err)
+{
+    p->adders = calloc((size_t)p->g->value_count + 1, sizeof *p->adders);
+    p->next = calloc(2 * (size_t)layer_count + 1, sizeof *p->next);
+    if (!p->adders || !p->next)
+        return itg_fail(err, ITG_NO_MEMORY, "no memory to run the float network");
+    for (itg_id v = 0; v < p->g->value_count; v++)
+        p->adders[v] = ITG_NONE;
     for (int32_t i = p->targets->first; i < p->targets->end; i++) {
         const itg_layer *l = &p->layers[i];
-        bool other = l->add != ITG_NONE && p->g->nodes[l->add].inputs[l->add_slot] == value;
-        if (other || p->g->nodes[l->node].outputs[0] == value) add_value(v, i, tensor->data);
+        enter_value(p, p->g->nodes[l->node].outputs[0], 2 * i);
+        if (l->add != ITG_NONE)
+            enter_value(p, p->g->nodes[l->add].inputs[l->add_slot], 2 * i + 1);
     }
+    return ITG_OK;
 }
 
 /* Clears the memory before it is read, because pages that are read first are mapped twice. */
@@ -140,6 +164,10 @@ itg_status itg_targets_fill(const itg_graph *g, const itg_layer *layers, int32_t
     pass p = {.g = g, .layers = layers, .samples = samples, .options = options, .targets = targets};
     itg_targets_deinit(targets);
     itg_status status = allocate(layers, layer_count, first, samples->count, targets, err);
-    if (status != ITG_OK) return status;
-    return run_samples(&p, layer_count, itg_thread_count(options->threads), err);
+    if (status == ITG_OK) status = find_adders(&p, layer_count, err);
+    if (status == ITG_OK)
+        status = run_samples(&p, layer_count, itg_thread_count(options->threads), err);
+    free(p.adders);
+    free(p.next);
+    return status;
 }
