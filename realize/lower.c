@@ -267,12 +267,8 @@ itg_status itg_realize_taps(const itg_annotated *a, const itg_tap *taps, int32_t
                             const itg_known *known, int32_t *from, itg_program **out,
                             itg_error *err)
 {
-    const itg_lowering l = {.a = a,
-                            .outputs = taps,
-                            .output_count = count,
-                            .known = known,
-                            .from = from,
-                            .err = err};
+    const itg_lowering l = {
+        .a = a, .outputs = taps, .output_count = count, .known = known, .from = from, .err = err};
     return realize(l, true, out);
 }
 

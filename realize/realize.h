@@ -33,9 +33,10 @@ typedef struct itg_known {
 } itg_known;
 
 /* A program of the same network with other outputs: what these edges carry, [count], no two of one
- * value and encoding. Accumulators may overflow. Its inputs are those inputs of the graph, and those
- * known edges, that the outputs depend on: from[i] (room for the graph's inputs and all known edges)
- * is an input's number, or -1 less that of an edge. The cost depends on the nodes between. */
+ * value and encoding. Accumulators may overflow. Its inputs are those inputs of the graph, and
+ * those known edges, that the outputs depend on: from[i] (room for the graph's inputs and all known
+ * edges) is an input's number, or -1 less that of an edge. The cost depends on the nodes between.
+ */
 itg_status itg_realize_taps(const itg_annotated *a, const itg_tap *taps, int32_t count,
                             const itg_known *known, int32_t *from, itg_program **out,
                             itg_error *err);

@@ -1,7 +1,7 @@
 /* The codes that edges carry, kept for all samples, so that a program which observes a layer begins
  * where the last layers were observed instead of at the network's inputs. The thresholds of
- * activations do not change meanwhile, and the weights in front of a kept edge are final. Private to
- * recover/. */
+ * activations do not change meanwhile, and the weights in front of a kept edge are final. Private
+ * to recover/. */
 #ifndef ITG_RECOVER_KEPT_H
 #define ITG_RECOVER_KEPT_H
 #include "realize/realize.h"

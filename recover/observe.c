@@ -232,7 +232,8 @@ static size_t tap_bytes(const itg_annotated *a, const itg_tap *tap)
     return (size_t)elements * itg_dtype_size(e->is_float ? ITG_F32 : e->q.storage);
 }
 
-/* Keeps what the taps carry, but for what is kept already, and for what a later layer may change. */
+/* Keeps what the taps carry, but for what is kept already, and for what a later layer may change.
+ */
 static itg_status keep_taps(observer *w, const itg_tap *taps, int32_t count, itg_error *err)
 {
     itg_status status = ITG_OK;
@@ -242,10 +243,11 @@ static itg_status keep_taps(observer *w, const itg_tap *taps, int32_t count, itg
         const int32_t at = known.of[e->value];
         const itg_tap *old = at == ITG_NONE ? NULL : &known.taps[at];
         if (w->o->annotated->graph->values[e->value].producer > w->o->layer->node) continue;
-        if (old && itg_annotated_edge(w->o->annotated, old->node, old->slot)->encoding == e->encoding)
+        if (old &&
+            itg_annotated_edge(w->o->annotated, old->node, old->slot)->encoding == e->encoding)
             continue;
-        status = itg_kept_add(w->o->kept, taps[i], e->value, w->o->samples.count,
-                              w->tap_bytes[i], &w->keep[i], err);
+        status = itg_kept_add(w->o->kept, taps[i], e->value, w->o->samples.count, w->tap_bytes[i],
+                              &w->keep[i], err);
     }
     return status;
 }
@@ -265,7 +267,8 @@ static itg_status create_plan(observer *w, itg_program **program, itg_error *err
         w->tap_bytes[i] = tap_bytes(o->annotated, &taps[i]);
     itg_kept_make_room(o->kept, (size_t)o->samples.count * (w->tap_bytes[0] + w->tap_bytes[1]));
     const itg_known known = itg_kept_edges(o->kept);
-    w->from = calloc((size_t)(o->annotated->graph->input_count + o->most_kept) + 1, sizeof *w->from);
+    w->from =
+        calloc((size_t)(o->annotated->graph->input_count + o->most_kept) + 1, sizeof *w->from);
     if (!w->from) return itg_fail(err, ITG_NO_MEMORY, "no memory for the inputs of a layer");
     itg_status status = itg_realize_taps(o->annotated, taps, count, &known, w->from, program, err);
     if (status == ITG_OK) status = keep_taps(w, taps, count, err);

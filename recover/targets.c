@@ -11,8 +11,8 @@ typedef struct pass {
     const itg_calibration_samples *samples;
     const itg_recover_options *options;
     itg_targets *targets;
-    /* The layers that add a value: the first of it, [values], and the next of each, [2 * layers], as
-     * 2 * layer, and one more where the value is the Add's other operand; or ITG_NONE. */
+    /* The layers that add a value: the first of it, [values], and the next of each, [2 * layers],
+     * as 2 * layer, and one more where the value is the Add's other operand; or ITG_NONE. */
     int32_t *adders, *next;
     itg_float_exec **exec; /* [threads] */
     int64_t **positions;   /* [threads]: room for the positions of any layer */
@@ -101,8 +101,7 @@ static itg_status find_adders(pass *p, int32_t layer_count, itg_error *err)
     for (int32_t i = p->targets->first; i < p->targets->end; i++) {
         const itg_layer *l = &p->layers[i];
         enter_value(p, p->g->nodes[l->node].outputs[0], 2 * i);
-        if (l->add != ITG_NONE)
-            enter_value(p, p->g->nodes[l->add].inputs[l->add_slot], 2 * i + 1);
+        if (l->add != ITG_NONE) enter_value(p, p->g->nodes[l->add].inputs[l->add_slot], 2 * i + 1);
     }
     return ITG_OK;
 }
