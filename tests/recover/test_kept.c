@@ -93,8 +93,9 @@ static void run_tap(const itg_annotated *a, carried *c, int32_t layer, const itg
     itg_batch_plan *plan = NULL;
     itg_batch *b = NULL;
     const itg_batch_options options = {.block = 1};
-    assert_int_equal(
-        itg_realize_taps(a, &c->taps[layer], 1, known, known ? from : NULL, &p, NULL), ITG_OK);
+    const itg_status status =
+        itg_realize_taps(a, &c->taps[layer], 1, known, known ? from : NULL, &p, NULL);
+    assert_int_equal(status, ITG_OK);
     c->program = p;
     c->from = known ? from : NULL;
     assert_int_equal(itg_batch_plan_create(p, &options, &plan, NULL), ITG_OK);
