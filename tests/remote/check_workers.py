@@ -54,6 +54,14 @@ def count_trials(db):
         return 0
 
 
+def count_workers(db):
+    try:
+        with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as log:
+            return log.execute("SELECT count(DISTINCT worker) FROM trials").fetchone()[0]
+    except sqlite3.Error:
+        return 0
+
+
 def begin_search(db, strategy, *extra, resume=False):
     words = [PROGRAM, "search"] + (["--resume", "1"] if resume else SEARCH + ["--trials", str(TRIALS)])
     return start(words + ["-q", "--db", path(db), "-o", path(strategy), *extra], stdout=subprocess.DEVNULL,
@@ -158,11 +166,11 @@ def chaos(one):
 
 
 class Liar(threading.Thread):
-    """A connection through which one result passes with another digest."""
+    """A connection through which one result passes with another digest, once `begins` is set."""
 
-    def __init__(self, port, after):
+    def __init__(self, port):
         super().__init__(daemon=True)
-        self.port, self.after, self.lied = free_port(), after, False
+        self.port, self.begins, self.lied = free_port(), threading.Event(), False
         self.target = port
         self.listener = socket.create_server(("127.0.0.1", self.port))
         self.start()
@@ -178,12 +186,10 @@ class Liar(threading.Thread):
         try:
             while data := source.recv(1 << 20):
                 at = data.find(b'"digest": "') if lies and b"\r\ndone\r\n" in data else -1
-                if at >= 0 and not self.lied:
-                    self.after -= 1
-                    if self.after < 0:
-                        at += 11
-                        data = data[:at] + (b"1" if data[at:at + 1] == b"0" else b"0") + data[at + 1:]
-                        self.lied = True
+                if at >= 0 and self.begins.is_set() and not self.lied:
+                    at += 11
+                    data = data[:at] + (b"1" if data[at:at + 1] == b"0" else b"0") + data[at + 1:]
+                    self.lied = True
                 sink.sendall(data)
         except OSError:
             pass
@@ -193,9 +199,12 @@ class Liar(threading.Thread):
 def liar(one):
     server = Server(path("server"))
     address = f"redis://127.0.0.1:{server.port}/test"
-    proxy = Liar(server.port, 3)
+    proxy = Liar(server.port)
     workers = [Worker(server.port) for _ in range(3)] + [Worker(proxy.port)]
     search = begin_search("liar.db", "liar.json", "--workers", address, "--recheck", "100%")
+    while search.poll() is None and count_workers(path("liar.db")) < len(workers):
+        time.sleep(0.01)  # until each can check another
+    proxy.begins.set()
     text = end_search(search, "liar", (0, 1, 3))
     if not proxy.lied:
         fail("liar: it had no trial to lie about")
