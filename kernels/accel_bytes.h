@@ -45,8 +45,7 @@ typedef struct clamps {
 } clamps;
 
 /* How sums become codes. Loops specialized for one form pass it as a constant. whole: codes reach
- * from end to end of their type, so that packing clamps them; zero: RATIO has a zero point to add.
- */
+ * from end to end of their type, so that packing clamps them; zero: RATIO adds a zero point. */
 typedef struct form {
     bool ratio, doubling, last, away, whole, zero;
 } form;

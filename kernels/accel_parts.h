@@ -263,8 +263,7 @@ struct itg_accel_kernels {
     bool words; /* panels of tile() are words: [step][depth / 2][column][2], sign-extended */
     void (*tile)(const itg_accel_tile *t);
     void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_TILE_ROWS][64] */
-    bool
-        parts; /* depthwise() gives parts where they are wanted, and lanes() takes them for bytes */
+    bool parts; /* depthwise() gives parts if asked, and lanes() makes bytes of them */
     const itg_winograd_kernels *winograd; /* NULL: it is not faster */
     bool eager; /* Winograd wherever it is possible, as the proof wants it */
     void (*lanes)(const itg_lanes_args *a);   /* not GENERIC */
