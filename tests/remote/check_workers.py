@@ -46,18 +46,10 @@ def trials(db):
     return rows, scores
 
 
-def count_trials(db):
+def count_trials(db, what="*"):
     try:
         with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as log:
-            return log.execute("SELECT count(*) FROM trials").fetchone()[0]
-    except sqlite3.Error:
-        return 0
-
-
-def count_workers(db):
-    try:
-        with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as log:
-            return log.execute("SELECT count(DISTINCT worker) FROM trials").fetchone()[0]
+            return log.execute(f"SELECT count({what}) FROM trials").fetchone()[0]
     except sqlite3.Error:
         return 0
 
@@ -202,7 +194,7 @@ def liar(one):
     proxy = Liar(server.port)
     workers = [Worker(server.port) for _ in range(3)] + [Worker(proxy.port)]
     search = begin_search("liar.db", "liar.json", "--workers", address, "--recheck", "100%")
-    while search.poll() is None and count_workers(path("liar.db")) < len(workers):
+    while search.poll() is None and count_trials(path("liar.db"), "DISTINCT worker") < len(workers):
         time.sleep(0.01)  # until each can check another
     proxy.begins.set()
     text = end_search(search, "liar", (0, 1, 3))
