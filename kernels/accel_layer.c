@@ -102,8 +102,8 @@ static bool set_lanes(itg_accel_layer *layer, itg_arena *arena)
         if (!itg_lanes_init(&layer->lanes[i], &layer->problem.out[i], t->w.out_channels, bound,
                             t->wide, arena))
             return false;
-    layer->parts = layer->kernels->parts && t->scheme == ITG_SCHEME_DEPTHWISE && !t->wide &&
-                   t->x_digits * t->w_digits == 1 && layer->fit == 0;
+    layer->parts = layer->kernels->parts && t->scheme == ITG_SCHEME_DEPTHWISE &&
+                   itg_accel_is_single(t) && layer->fit == 0;
     for (int32_t i = 0; i < layer->problem.out_count; i++)
         layer->parts = layer->parts && itg_lanes_are_bytes(&layer->lanes[i]);
     return true;

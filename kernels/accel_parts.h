@@ -77,6 +77,11 @@ typedef struct itg_accel_shape {
     int64_t tile_rows, positions;
 } itg_accel_shape;
 itg_accel_shape itg_accel_shape_of(const itg_accel_kernels *kernels, const itg_accel_problem *p);
+/* Whether a tile's sums are complete without joining digits. */
+static inline bool itg_accel_is_single(const itg_accel_shape *t)
+{
+    return !t->wide && t->x_digits * t->w_digits == 1;
+}
 /* Values of depth up to the last that is not filling. */
 int64_t itg_accel_depth(const itg_accel_shape *t);
 /* Plane rows that `outputs` output rows read. */

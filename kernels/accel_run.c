@@ -83,12 +83,6 @@ static void carve(run *r, void *scratch)
 
 /* ---- sums to outputs ---- */
 
-/* Whether a tile's sums are complete without joining digits. */
-static bool one_part(const itg_accel_shape *t)
-{
-    return !t->wide && t->x_digits * t->w_digits == 1;
-}
-
 void itg_accel_emit(const itg_accel_layer *layer, void *const *y, const itg_sums *sums,
                     int64_t pixel, int64_t channel, int64_t columns)
 {
@@ -126,7 +120,8 @@ static void emit(const run *r, int64_t image, int64_t first_row, int64_t rows, i
     if (t->wide)
         sums.wide = r->joined + at;
     else
-        sums.narrow = (one_part(t) ? r->part : (const int32_t *)(const void *)r->joined) + at;
+        sums.narrow =
+            (itg_accel_is_single(t) ? r->part : (const int32_t *)(const void *)r->joined) + at;
     itg_accel_emit(r->layer, r->y, &sums, image * r->outputs * t->x.outputs + pixel, channel,
                    columns);
 }
@@ -174,7 +169,7 @@ static void sum_tile(const run *r, const uint8_t *a, int64_t a_digit, int64_t a_
                            .rows = rows,
                            .panels = s->panels,
                            .c = r->part};
-    const bool single = one_part(t);
+    const bool single = itg_accel_is_single(t);
     for (int32_t i = 0; i < t->x_digits; i++)
         for (int32_t j = 0; j < t->w_digits; j++) {
             tile.a = a + i * a_digit;
