@@ -141,23 +141,6 @@ AVXVNNI static void depthwise(const itg_accel_tile *t)
                     t->c + r * ITG_DEPTHWISE_COLUMNS + c);
 }
 
-/* Twelve independent sums, in assembly so that the compiler cannot merge or remove them. */
-#define MULTIPLY(i) "%{vex%} vpdpbusd %%ymm13, %%ymm12, %%ymm" #i "\n"
-
-AVXVNNI static int64_t peak(int64_t rounds)
-{
-    enum { SUMS = 12, PRODUCTS = 32 };
-    for (int64_t k = 0; k < rounds; k++)
-        __asm__ volatile(MULTIPLY(0) MULTIPLY(1) MULTIPLY(2) MULTIPLY(3) MULTIPLY(4) MULTIPLY(5)
-                             MULTIPLY(6) MULTIPLY(7) MULTIPLY(8) MULTIPLY(9) MULTIPLY(10)
-                                 MULTIPLY(11)
-                         :
-                         :
-                         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-                           "xmm9", "xmm10", "xmm11", "xmm12", "xmm13");
-    return rounds * SUMS * PRODUCTS;
-}
-
 const itg_accel_kernels itg_accel_avxvnni = {
     .name = "avxvnni",
     .granule = QUAD,
@@ -167,6 +150,6 @@ const itg_accel_kernels itg_accel_avxvnni = {
     .depthwise = depthwise,
     .winograd = &itg_winograd_avxvnni,
     .lanes = itg_lanes_avx2,
-    .peak = peak,
+    .peak = itg_peak_avxvnni,
 };
 #endif

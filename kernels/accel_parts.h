@@ -303,6 +303,8 @@ void itg_depthwise_avx2(const itg_accel_tile *t);
 void itg_depthwise_vnni(const itg_accel_tile *t);
 int64_t itg_peak_avx2(int64_t rounds);
 int64_t itg_peak_avx512(int64_t rounds);
+int64_t itg_peak_avxvnni(int64_t rounds);
+int64_t itg_peak_vnni(int64_t rounds);
 bool itg_accel_has_vnni(void);
 #endif
 /* Compares the set with the reference (accel_proof.c). False if a result differs or memory runs

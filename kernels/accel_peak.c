@@ -1,5 +1,5 @@
-/* Measures multiply-accumulates on registers without VNNI: vpmaddwd sums pairs of products in 32
- * bits, vpaddd adds them. */
+/* Measures multiply-accumulates on registers, in assembly so that the compiler cannot merge or
+ * remove them. Without VNNI vpmaddwd sums pairs of products in 32 bits, and vpaddd adds them. */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
@@ -31,5 +31,32 @@ __attribute__((target("avx512f,avx512bw"))) int64_t itg_peak_avx512(int64_t roun
         __asm__ volatile(MULTIPLY_ALL("zmm") : : : CHANGED);
     __asm__ volatile("vzeroupper" : : : CHANGED);
     return rounds * SUMS * 32;
+}
+
+/* Twelve independent sums. */
+#define DOT(name, v, i) name " %%" v "13, %%" v "12, %%" v #i "\n"
+#define DOT_ALL(name, v)                                                                           \
+    DOT(name, v, 0)                                                                                \
+    DOT(name, v, 1)                                                                                \
+    DOT(name, v, 2)                                                                                \
+    DOT(name, v, 3)                                                                                \
+    DOT(name, v, 4)                                                                                \
+    DOT(name, v, 5)                                                                                \
+    DOT(name, v, 6)                                                                                \
+    DOT(name, v, 7) DOT(name, v, 8) DOT(name, v, 9) DOT(name, v, 10) DOT(name, v, 11)
+enum { DOTS = 12 };
+
+int64_t itg_peak_avxvnni(int64_t rounds)
+{
+    for (int64_t k = 0; k < rounds; k++)
+        __asm__ volatile(DOT_ALL("%{vex%} vpdpbusd", "ymm") : : : CHANGED);
+    return rounds * DOTS * 32;
+}
+
+int64_t itg_peak_vnni(int64_t rounds)
+{
+    for (int64_t k = 0; k < rounds; k++)
+        __asm__ volatile(DOT_ALL("vpdpbusd", "zmm") : : : CHANGED);
+    return rounds * DOTS * 64;
 }
 #endif

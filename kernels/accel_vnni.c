@@ -193,23 +193,6 @@ void itg_depthwise_vnni(const itg_accel_tile *t)
     }
 }
 
-/* Twelve independent sums, in assembly so that the compiler cannot merge or remove them. */
-#define MULTIPLY(i) "vpdpbusd %%zmm13, %%zmm12, %%zmm" #i "\n"
-
-VNNI static int64_t peak(int64_t rounds)
-{
-    enum { SUMS = 12, PRODUCTS = 64 };
-    for (int64_t k = 0; k < rounds; k++)
-        __asm__ volatile(MULTIPLY(0) MULTIPLY(1) MULTIPLY(2) MULTIPLY(3) MULTIPLY(4) MULTIPLY(5)
-                             MULTIPLY(6) MULTIPLY(7) MULTIPLY(8) MULTIPLY(9) MULTIPLY(10)
-                                 MULTIPLY(11)
-                         :
-                         :
-                         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-                           "xmm9", "xmm10", "xmm11", "xmm12", "xmm13");
-    return rounds * SUMS * PRODUCTS;
-}
-
 const itg_accel_kernels itg_accel_vnni = {
     .name = "vnni",
     .usable = itg_accel_has_vnni,
@@ -221,6 +204,6 @@ const itg_accel_kernels itg_accel_vnni = {
     .winograd = &itg_winograd_vnni,
     .lanes = itg_lanes_avx512,
     .sum_bytes = itg_sum_bytes_vbmi,
-    .peak = peak,
+    .peak = itg_peak_vnni,
 };
 #endif
