@@ -17,6 +17,7 @@ typedef struct layer {
     itg_id r_gates;     /* GRU without linear_before_reset: R of z and r; `r` then holds R of h */
     itg_id h, c;        /* the state [1, batch, size]; ITG_NONE: zeros */
     itg_id peephole[3]; /* of i, o, f; ITG_NONE: none */
+    itg_names repeats;  /* the numbers of values, by their names without step and node */
 } layer;
 
 static const char *named(layer *l, const char *name)
@@ -226,6 +227,31 @@ static void step_lstm(layer *l, itg_id x)
     l->h = apply(l, "h", ITG_OP_MUL, o, activate(l, "c/h", 2, l->c));
 }
 
+/* ---- what repeats ---- */
+
+static void set_repeat(layer *l, itg_id value, const char *name)
+{
+    itg_graph *g = l->e->g;
+    if (value == ITG_NONE || l->e->status != ITG_OK) return;
+    int32_t number = itg_names_find(&l->repeats, name);
+    if (number < 0 && itg_names_put(&l->repeats, name, g->repeat_count + 1))
+        number = ++g->repeat_count;
+    if (number < 0) l->e->status = itg_graph_no_memory(g, l->e->err);
+    g->values[value].repeat = number;
+}
+
+/* Numbers the values that a step made, those from `first` on. The state has one number under
+ * whatever name a step makes it. */
+static void set_repeats(layer *l, itg_id first)
+{
+    const itg_graph *g = l->e->g;
+    const size_t skip = strlen(l->e->node.name) + 1 + strlen(l->where);
+    for (itg_id v = first; v < g->value_count; ++v)
+        if (!g->values[v].data) set_repeat(l, v, g->values[v].name + skip);
+    set_repeat(l, l->h, "h");
+    if (l->gates == 4) set_repeat(l, l->c, "c");
+}
+
 /* ---- one direction ---- */
 
 static void put_constants(layer *l, itg_id *w, itg_id *bias)
@@ -253,15 +279,18 @@ static void unroll(layer *l, itg_id x, itg_id *part, itg_id *hidden)
     bool reversed = l->direction || l->a->direction == ITG_REVERSE;
     itg_id w, bias;
     snprintf(l->where, sizeof l->where, "%s", prefix);
+    l->repeats = (itg_names){.arena = l->e->g->arena};
     put_constants(l, &w, &bias);
     itg_put_split(l->e, named(l, "x"), multiply(l, "input", x, w, bias), 0, (int32_t)l->steps,
                   part);
     for (int64_t s = 0; s < l->steps && l->e->status == ITG_OK; ++s) {
         int64_t t = reversed ? l->steps - 1 - s : s;
+        const itg_id first = l->e->g->value_count;
         snprintf(l->where, sizeof l->where, "%sstep%d/", prefix, (int)t);
         if (l->gates == 4) step_lstm(l, part[t]);
         if (l->gates == 3) step_gru(l, part[t]);
         if (l->gates == 1) step_rnn(l, part[t]);
+        set_repeats(l, first);
         hidden[t] = l->h;
     }
 }

@@ -323,6 +323,7 @@ static itg_status clone_contents(const itg_graph *from, itg_graph *to, itg_error
         status =
             itg_graph_share_value(to, from->arena, v->name, v->dtype, &v->shape, v->data, &id, err);
         if (status == ITG_OK && v->stated) status = copy_stated(to, id, v->stated, err);
+        if (status == ITG_OK) to->values[id].repeat = v->repeat;
     }
     for (int32_t i = 0; i < from->node_count && status == ITG_OK; ++i) {
         const itg_node *n = &from->nodes[i];
@@ -370,6 +371,7 @@ itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_
         itg_graph_destroy(copy);
         return status;
     }
+    copy->repeat_count = graph->repeat_count;
     copy->dropped_softmax = graph->dropped_softmax;
     copy->options = graph->options;
     copy->rebatched = graph->rebatched;

@@ -27,6 +27,8 @@ typedef struct itg_value {
     const void *data;         /* constants: contiguous, host byte order; else NULL */
     const itg_stated *stated; /* NULL: none; in the graph's arena */
     bool is_input;
+    int32_t repeat; /* values that are the same in each step of a recurrent operator have one
+                       number, from 1 on; 0: none */
 } itg_value;
 
 typedef struct itg_node {
@@ -59,6 +61,7 @@ typedef struct itg_graph {
     bool quantized;                /* the file quantizes values itself; they are as if it did not */
     bool left_labels_out;          /* outputs of classes; the scores are left */
     bool narrowed;                 /* the file's float64 numbers became float32 */
+    int32_t repeat_count;          /* the highest number of a value's `repeat` */
     bool rebatched;                /* prepared for batch 1 where the file has another, or any */
     unsigned char source_hash[32]; /* itg_onnx_file.hash; zeros if made by hand */
     int32_t data_file_count;

@@ -168,13 +168,27 @@ static void add_to(int64_t *sum, int64_t bytes)
     *sum = itg_add_saturated(*sum, bytes);
 }
 
+/* Whether the node repeats what another did in an earlier step of a recurrent operator, with the
+ * same constants. last [g->repeat_count + 1]: zeros at first; 1 + the last node of each number. */
+static bool repeats(const itg_graph *g, itg_id node, itg_id *last)
+{
+    const itg_node *n = &g->nodes[node];
+    const itg_id value = n->output_count > 0 ? n->outputs[0] : ITG_NONE;
+    const int32_t number = value == ITG_NONE ? 0 : g->values[value].repeat;
+    if (number == 0) return false;
+    const itg_id before = last[number] - 1;
+    last[number] = node + 1;
+    return before >= 0 && g->nodes[before].op == n->op;
+}
+
 /* Adds biases, splits and constants of operands to their nodes, and the constants of a result to
- * the node that computes it. */
-static void add_constants(const itg_annotated *a, itg_cost *nodes)
+ * the node that computes it; of nodes that repeat, to the first. repeated: [nodes]. */
+static void add_constants(const itg_annotated *a, const bool *repeated, itg_cost *nodes)
 {
     for (itg_id n = 0; n < a->graph->node_count; n++) {
         const itg_node_note *note = &a->nodes[n];
         itg_op op = a->graph->nodes[n].op;
+        if (repeated[n]) continue;
         int64_t bytes = 2 * (int64_t)note->gain_count + split_bytes(&note->split);
         if (note->bias)
             bytes += note->bias_count * (note->acc.bits <= 32 ? INT64_C(4) : INT64_C(8));
@@ -184,6 +198,7 @@ static void add_constants(const itg_annotated *a, itg_cost *nodes)
     }
     for (itg_id v = 0; v < a->graph->value_count; v++) {
         const itg_id producer = a->graph->values[v].producer;
+        if (producer != ITG_NONE && repeated[producer]) continue;
         itg_cost *owner = &nodes[producer == ITG_NONE ? a->graph->node_count : producer];
         for (int32_t i = 0; i < a->values[v].encoding_count; i++) {
             const itg_encoding *encoding = &a->values[v].encodings[i];
@@ -264,16 +279,22 @@ itg_status itg_cost_of_nodes(const itg_hardware *hw, const itg_annotated *a, itg
     size_t *first = scratch ? number_encodings(a, scratch) : NULL;
     bool *counted =
         first ? itg_arena_array(scratch, first[a->graph->value_count] + 1, sizeof *counted) : NULL;
-    for (itg_id n = 0; counted && n < node_count; n++) {
+    itg_id *last =
+        scratch ? itg_arena_array(scratch, (size_t)a->graph->repeat_count + 1, sizeof *last) : NULL;
+    bool *repeated =
+        scratch ? itg_arena_array(scratch, (size_t)node_count + 1, sizeof *repeated) : NULL;
+    const bool ready = counted && last && repeated;
+    for (itg_id n = 0; ready && n < node_count; n++) {
         const itg_node_cost work = work_of(hw, a, n);
         out[n] = (itg_cost){.bops = work.bops, .cycles = work.cycles};
+        repeated[n] = repeats(a->graph, n, last);
     }
-    if (counted) {
+    if (ready) {
         out[node_count] = (itg_cost){0};
         add_weights(a, first, counted, out);
-        add_constants(a, out);
+        add_constants(a, repeated, out);
     }
-    const itg_status status = counted ? ITG_OK : ITG_NO_MEMORY;
+    const itg_status status = ready ? ITG_OK : ITG_NO_MEMORY;
     itg_arena_destroy(scratch);
     return status;
 }

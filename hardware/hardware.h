@@ -156,7 +156,8 @@ typedef struct itg_choice_group {
 } itg_choice_group;
 /* ---- ties (ties.c) ---- */
 /* Which edges a node's form ties: none; its operands (equal_scale); its operands and all edges that
- * read its outputs (keep_scale). */
+ * read its outputs (keep_scale). Besides, nodes' edges of values that are the same in each step of
+ * a recurrent operator are tied. */
 typedef enum itg_tie { ITG_TIE_NONE, ITG_TIE_OPERANDS, ITG_TIE_ALL } itg_tie;
 typedef struct itg_ties {
     const itg_graph *g;
@@ -164,6 +165,7 @@ typedef struct itg_ties {
     const int32_t *first; /* [nodes + 1]: first edge of each node, in the order of annotated.h; the
                              last: first output edge */
     const bool *part;     /* [edges]: may be tied */
+    int32_t *repeats;     /* [g->repeat_count + 1]: zeros, written */
 } itg_ties;
 /* Fills parent [edges], a union-find forest. The root of tied edges is the smallest of them. */
 void itg_tie_edges(const itg_ties *ties, int32_t *parent);

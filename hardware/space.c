@@ -62,13 +62,15 @@ static bool any_form(const builder *b, itg_id node, itg_form form)
 static itg_status tie_edges(builder *b, itg_error *err)
 {
     itg_tie *of;
-    if (!ARRAY(b->scratch, of, b->g->node_count)) return itg_no_memory(err);
+    int32_t *repeats;
+    if (!ARRAY(b->scratch, of, b->g->node_count) || !ARRAY(b->scratch, repeats, b->g->repeat_count))
+        return itg_no_memory(err);
     for (itg_id n = 0; n < b->g->node_count; n++)
         if (b->topology[n] && itg_hw_host_of(b->g, b->fused, n) == n)
             of[n] = any_form(b, n, ITG_FORM_KEEP)    ? ITG_TIE_ALL
                     : any_form(b, n, ITG_FORM_EQUAL) ? ITG_TIE_OPERANDS
                                                      : ITG_TIE_NONE;
-    itg_tie_edges(&(itg_ties){b->g, of, b->first, b->has_choice}, b->parent);
+    itg_tie_edges(&(itg_ties){b->g, of, b->first, b->has_choice, repeats}, b->parent);
     return ITG_OK;
 }
 

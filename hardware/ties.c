@@ -37,6 +37,17 @@ static void tie_to_producer(const itg_ties *t, itg_id value, int32_t edge, int32
     if (anchor >= 0) tie(parent, anchor, edge);
 }
 
+/* Ties an edge to the first one of a value that is the same in another step. */
+static void tie_repeat(const itg_ties *t, itg_id value, int32_t edge, int32_t *parent)
+{
+    int32_t *first = &t->repeats[t->g->values[value].repeat];
+    if (!t->part[edge] || first == t->repeats) return;
+    if (*first > 0)
+        tie(parent, *first - 1, edge);
+    else
+        *first = edge + 1;
+}
+
 void itg_tie_edges(const itg_ties *t, int32_t *parent)
 {
     const itg_graph *g = t->g;
@@ -48,6 +59,7 @@ void itg_tie_edges(const itg_ties *t, int32_t *parent)
             itg_id value = g->nodes[n].inputs[slot];
             if (value == ITG_NONE) continue;
             if (t->part[e] && t->of[n] != ITG_TIE_NONE) tie(parent, anchor, e);
+            tie_repeat(t, value, e, parent);
             tie_to_producer(t, value, e++, parent);
         }
     for (int32_t i = 0; i < g->output_count; i++)

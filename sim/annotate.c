@@ -174,7 +174,8 @@ static itg_status tie_edges(annotate *x)
     itg_arena *arena = x->a->arena;
     itg_tie *of = itg_arena_array(arena, (size_t)x->g->node_count + 1, sizeof *of);
     bool *part = itg_arena_array(arena, (size_t)x->a->edge_count + 1, sizeof *part);
-    if (!of || !part) return itg_no_memory(x->err);
+    int32_t *repeats = itg_arena_array(arena, (size_t)x->g->repeat_count + 1, sizeof *repeats);
+    if (!of || !part || !repeats) return itg_no_memory(x->err);
     for (itg_id n = 0; n < x->g->node_count; n++)
         if (x->spec[n])
             of[n] = x->spec[n]->form == ITG_FORM_KEEP    ? ITG_TIE_ALL
@@ -182,7 +183,7 @@ static itg_status tie_edges(annotate *x)
                                                          : ITG_TIE_NONE;
     for (int32_t e = 0; e < x->a->edge_count; e++)
         part[e] = x->role[e] == ROLE_ACTIVATION;
-    itg_tie_edges(&(itg_ties){x->g, of, x->a->edge_of_node, part}, x->tie);
+    itg_tie_edges(&(itg_ties){x->g, of, x->a->edge_of_node, part, repeats}, x->tie);
     return ITG_OK;
 }
 

@@ -84,10 +84,11 @@ static void add_comment(itg_emitter *e, const itg_emit_layer *l)
     itg_strbuf_add(&e->body, " */\n");
 }
 
-static void add_signature(itg_emitter *e, const itg_emit_layer *l)
+/* Writes the parameters, and the brace that begins the function. */
+static void add_parameters(itg_emitter *e, const itg_emit_layer *l)
 {
     const char *separator = "";
-    ITG_EMIT_FORMAT(e, "%sstatic void layer_%s(", l->step != NULL ? "HOT " : "", l->name);
+    itg_strbuf_add(&e->body, "(");
     for (int32_t i = 0; i < l->input_count; i++) {
         if (l->inputs[i] == ITG_NONE) continue;
         const itg_pvalue *v = &e->p->values[e->buffers[l->inputs[i]].value];
@@ -111,27 +112,56 @@ static void clear(itg_emitter *e, itg_strbuf *text)
     *text = (itg_strbuf){0};
 }
 
+static itg_strbuf take_body(itg_emitter *e)
+{
+    const itg_strbuf text = e->body;
+    e->failed |= text.failed || text.text == NULL;
+    e->body = (itg_strbuf){0};
+    return text;
+}
+
+/* Writes the function of a layer, unless an earlier layer has the same one. */
+static void write_layer(itg_emitter *e, itg_emit_layer *l)
+{
+    itg_strbuf before = e->body;
+    e->body = (itg_strbuf){0};
+    e->layer = l;
+    e->scratch_taken = 0;
+    l->weight_bytes = l->constant_bytes = 0;
+    l->macs = macs_of(e, l->step);
+    add_comment(e, l);
+    ITG_EMIT_FORMAT(e, "%sstatic void layer_", l->step != NULL ? "HOT " : "");
+    itg_strbuf head = take_body(e);
+    add_parameters(e, l);
+    (l->step == NULL ? itg_emit_copy : layers[l->step->kind])(e, l);
+    itg_strbuf_add(&e->body, "}\n\n");
+    itg_strbuf rest = take_body(e);
+    e->body = before;
+    if (!e->failed)
+        l->first = itg_emit_first(e, &e->functions, itg_emit_text(e, "%s%s", head.text, rest.text));
+    if (&e->layers[l->first] != l)
+        l->weight_bytes = l->constant_bytes = 0;
+    else if (!e->failed)
+        ITG_EMIT_FORMAT(e, "%s%s%s", head.text, l->name, rest.text);
+    itg_strbuf_deinit(&head);
+    itg_strbuf_deinit(&rest);
+    if (e->scratch_taken != l->scratch_bytes)
+        itg_emit_fail(e, ITG_FAILURE, "layer", l->name,
+                      itg_emit_text(e, "it takes %zu bytes of scratch, %zu are planned",
+                                    e->scratch_taken, l->scratch_bytes));
+}
+
 static void write_layers(itg_emitter *e)
 {
     clear(e, &e->data);
     clear(e, &e->helpers);
     clear(e, &e->body);
     e->needed = e->constants = e->cores = (itg_names){.arena = e->arena};
+    e->arrays = e->functions = (itg_names){.arena = e->arena};
     e->core_count = 0;
-    for (int32_t i = 0; i < e->layer_count && itg_emit_status(e) == ITG_OK; i++) {
-        itg_emit_layer *l = e->layer = &e->layers[i];
-        e->scratch_taken = 0;
-        l->weight_bytes = l->constant_bytes = 0;
-        l->macs = macs_of(e, l->step);
-        add_comment(e, l);
-        add_signature(e, l);
-        (l->step == NULL ? itg_emit_copy : layers[l->step->kind])(e, l);
-        itg_strbuf_add(&e->body, "}\n\n");
-        if (e->scratch_taken != l->scratch_bytes)
-            itg_emit_fail(e, ITG_FAILURE, "layer", l->name,
-                          itg_emit_text(e, "it takes %zu bytes of scratch, %zu are planned",
-                                        e->scratch_taken, l->scratch_bytes));
-    }
+    for (int32_t i = 0; i < e->layer_count && itg_emit_status(e) == ITG_OK; i++)
+        if (!e->layers[i].free) write_layer(e, &e->layers[i]);
+    if (itg_emit_status(e) == ITG_OK) itg_emit_run(e, &e->body);
 }
 
 /* ---- the source file ---- */
@@ -173,33 +203,6 @@ static void write_arena(itg_emitter *e, itg_strbuf *out)
                       n, n, n / 2, n / 2, n / 4, n / 4, n / 8);
 }
 
-static void write_run(itg_emitter *e, itg_strbuf *out)
-{
-    itg_emit_prototype(e, out);
-    itg_strbuf_add(out, "\n{\n");
-    bool *used = itg_emit_alloc(e, (size_t)e->input_count, sizeof *used);
-    for (int32_t i = 0; i < e->layer_count && used != NULL; i++) {
-        const itg_emit_layer *l = &e->layers[i];
-        const char *separator = "";
-        itg_strbuf_format(out, "    layer_%s(", l->name);
-        for (int32_t k = 0; k < l->input_count; k++) {
-            if (l->inputs[k] == ITG_NONE) continue;
-            const itg_emit_buffer *root = &e->buffers[e->buffers[l->inputs[k]].root];
-            if (root->place == ITG_EMIT_INPUT) used[root->index] = true;
-            itg_strbuf_format(out, "%s%s", separator, itg_emit_pointer(e, l->inputs[k]));
-            separator = ", ";
-        }
-        for (int32_t k = 0; k < l->output_count; k++) {
-            itg_strbuf_format(out, "%s%s", separator, itg_emit_pointer(e, l->outputs[k]));
-            separator = ", ";
-        }
-        itg_strbuf_add(out, ");\n");
-    }
-    for (int32_t i = 0; i < e->input_count && used != NULL; i++)
-        if (!used[i]) itg_strbuf_format(out, "    (void)%s;\n", e->inputs[i].name);
-    itg_strbuf_add(out, "}\n");
-}
-
 static void add_text(itg_strbuf *out, const itg_strbuf *text)
 {
     out->failed |= text->failed;
@@ -216,7 +219,7 @@ static void write_source(itg_emitter *e, itg_strbuf *out)
         " *     cc -std=c99 -O3 %s.c %s_selftest.c -o test   and its test\n"
         " *\n"
         " * Activations lie with their channels innermost inside, weights at their bit "
-        "width. Bytes:\n *\n",
+        "width. Bytes\n * (layer*N: N layers have this function):\n *\n",
         e->name, e->name, e->name, e->name, e->name);
     itg_emit_report(e, out);
     itg_strbuf_add(out, " */\n");
@@ -226,7 +229,6 @@ static void write_source(itg_emitter *e, itg_strbuf *out)
     itg_strbuf_add(out, "\n");
     add_text(out, &e->helpers);
     add_text(out, &e->body);
-    write_run(e, out);
 }
 
 /* ---- files ---- */

@@ -194,31 +194,42 @@ static const char *entry_text(itg_emitter *e, const itg_emit_operand *x, const c
                          x->lo < 0 ? "(" : "", itg_emit_number(e, x->lo), x->lo < 0 ? ")" : "");
 }
 
-/* Returns the C text of the interpolation between two entries. The least entry is subtracted, so
- * that no negative value is shifted. Declares `at` and two entries of each table; opens no brace.
- */
-static const char *between_text(itg_emitter *e, const itg_emit_operand *x, const char *table,
-                                const char *index, int32_t shift, const int64_t *codes,
-                                int64_t count, int32_t indent)
+/* Returns the C text of the interpolation between two entries of the table of output o. The least
+ * entry is subtracted, so that no negative value is shifted. Declares variables; opens no brace. */
+static const char *between_text(itg_emitter *e, const itg_emit_operand *x,
+                                const itg_emit_operand *table, const char *index, int32_t shift,
+                                int32_t o, int32_t indent)
 {
-    int64_t lo = codes[0], hi = codes[0];
-    for (int64_t i = 1; i < count; i++) {
-        lo = codes[i] < lo ? codes[i] : lo;
-        hi = codes[i] > hi ? codes[i] : hi;
-    }
-    const char *type = itg_emit_ctype(hi - lo < INT32_MAX >> (shift + 1) ? ITG_S32 : ITG_S64);
-    const char *least = itg_emit_text(e, lo < 0 ? "(%s)" : "%s", itg_emit_number(e, lo));
+    const bool narrow = table->hi - table->lo < INT32_MAX >> (shift + 1);
+    const char *type = itg_emit_ctype(narrow ? ITG_S32 : ITG_S64);
+    const char *least =
+        itg_emit_text(e, table->lo < 0 ? "(%s)" : "%s", itg_emit_number(e, table->lo));
     const int64_t first = (x->lo >> shift) * ((int64_t)1 << shift);
-    ITG_EMIT_FORMAT(e, "%*sconst int32_t at_%s = (int32_t)%s[%s] - %s%s%s;\n", (int)indent, "",
-                    table, x->name, index, first < 0 ? "(" : "", itg_emit_number(e, first),
+    ITG_EMIT_FORMAT(e, "%*sconst int32_t at%d = (int32_t)%s[%s] - %s%s%s;\n", (int)indent, "",
+                    (int)o, x->name, index, first < 0 ? "(" : "", itg_emit_number(e, first),
                     first < 0 ? ")" : "");
     for (int i = 0; i < 2; i++)
-        ITG_EMIT_FORMAT(e, "%*sconst %s %s_%s = (%s)%s[(at_%s >> %d)%s] - %s;\n", (int)indent, "",
-                        type, i == 0 ? "a" : "b", table, type, table, table, (int)shift,
+        ITG_EMIT_FORMAT(e, "%*sconst %s %s%d = (%s)%s[(at%d >> %d)%s] - %s;\n", (int)indent, "",
+                        type, i == 0 ? "a" : "b", (int)o, type, table->name, (int)o, (int)shift,
                         i == 0 ? "" : " + 1", least);
-    return itg_emit_text(e, "(((a_%s * %lld + (b_%s - a_%s) * (at_%s & %lld) + %lld) >> %d) + %s)",
-                         table, 1LL << shift, table, table, table, (1LL << shift) - 1,
+    return itg_emit_text(e, "(((a%d * %lld + (b%d - a%d) * (at%d & %lld) + %lld) >> %d) + %s)",
+                         (int)o, 1LL << shift, (int)o, (int)o, (int)o, (1LL << shift) - 1,
                          1LL << (shift - 1), (int)shift, least);
+}
+
+/* Writes the entries of the table of output o. Their type is left open. */
+static itg_emit_operand write_table(itg_emitter *e, const itg_pvalue *v, int32_t o)
+{
+    itg_emit_operand table = {.name = "", .lo = INT64_MAX, .hi = INT64_MIN};
+    int64_t *codes = itg_emit_alloc(e, (size_t)v->elements, sizeof *codes);
+    if (codes == NULL) return table;
+    for (int64_t i = 0; i < v->elements; i++) {
+        codes[i] = itg_load(v->dtype, v->data, i);
+        if (codes[i] < table.lo) table.lo = codes[i];
+        if (codes[i] > table.hi) table.hi = codes[i];
+    }
+    table.name = itg_emit_array(e, itg_emit_text(e, "table%d", (int)o), codes, v->elements);
+    return table;
 }
 
 void itg_emit_lut(itg_emitter *e, const itg_emit_layer *l)
@@ -226,19 +237,12 @@ void itg_emit_lut(itg_emitter *e, const itg_emit_layer *l)
     const char *index[3];
     const itg_step *s = l->step;
     const itg_emit_operand x = itg_emit_read(e, l, 0, false);
-    int32_t braces = open_flat(e, l, &x, index);
+    int32_t braces = open_flat(e, l, &x, index), indent = 4 + 4 * braces;
     for (int32_t o = 0; o < s->output_count; o++) {
-        const itg_pvalue *table = &e->p->values[s->inputs[o + 1]];
-        int64_t *codes = itg_emit_alloc(e, (size_t)table->elements, sizeof *codes);
-        if (codes == NULL) return;
-        for (int64_t i = 0; i < table->elements; i++)
-            codes[i] = itg_load(table->dtype, table->data, i);
-        const char *name = itg_emit_text(e, "%s_table%d", l->name, (int)o);
-        if (itg_emit_needs(e, name)) itg_emit_array(e, name, codes, table->elements);
-        const int32_t indent = 4 + 4 * braces;
-        const char *code = s->table_shift == 0 ? entry_text(e, &x, name, index[0])
-                                               : between_text(e, &x, name, index[0], s->table_shift,
-                                                              codes, table->elements, indent);
+        const itg_emit_operand table = write_table(e, &e->p->values[s->inputs[o + 1]], o);
+        const char *code = s->table_shift == 0
+                               ? entry_text(e, &x, table.name, index[0])
+                               : between_text(e, &x, &table, index[0], s->table_shift, o, indent);
         ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s;\n", (int)indent, "", itg_emit_output(e, l, o),
                         index[1], itg_emit_ctype(e->p->values[s->outputs[o]].dtype), code);
     }

@@ -149,21 +149,45 @@ static size_t buffer_bytes(const itg_emitter *e, int32_t buffer)
     return b->place == ITG_EMIT_ARENA ? e->p->values[b->value].bytes : 0;
 }
 
+static size_t layer_ram(const itg_emitter *e, const itg_emit_layer *l)
+{
+    size_t ram = l->scratch_bytes;
+    for (int32_t k = 0; k < l->input_count; k++)
+        ram += buffer_bytes(e, l->inputs[k]);
+    for (int32_t k = 0; k < l->output_count; k++)
+        ram += buffer_bytes(e, l->outputs[k]);
+    return ram;
+}
+
+/* What the layers of one function cost together; RAM: the most. */
+typedef struct row {
+    int64_t layers, macs;
+    size_t ram;
+} row;
+
 void itg_emit_report(itg_emitter *e, itg_strbuf *out)
 {
     int64_t macs = 0, weights = 0, constants = 0;
+    row *rows = itg_emit_alloc(e, (size_t)e->layer_count, sizeof *rows);
+    for (int32_t i = 0; i < e->layer_count && rows != NULL; i++) {
+        const itg_emit_layer *l = &e->layers[i];
+        row *r = &rows[l->first];
+        if (l->free) continue;
+        r->layers++;
+        r->macs += l->macs;
+        r->ram = layer_ram(e, l) > r->ram ? layer_ram(e, l) : r->ram;
+    }
     itg_strbuf_format(out, " * %-40s %12s %10s %10s %10s\n", "layer", "MACs", "weights",
                       "constants", "RAM");
-    for (int32_t i = 0; i < e->layer_count; i++) {
+    for (int32_t i = 0; i < e->layer_count && rows != NULL; i++) {
         const itg_emit_layer *l = &e->layers[i];
-        size_t ram = l->scratch_bytes;
-        for (int32_t k = 0; k < l->input_count; k++)
-            ram += buffer_bytes(e, l->inputs[k]);
-        for (int32_t k = 0; k < l->output_count; k++)
-            ram += buffer_bytes(e, l->outputs[k]);
-        itg_strbuf_format(out, " * %-40s %12lld %10lld %10lld %10zu\n", l->name, (long long)l->macs,
-                          (long long)l->weight_bytes, (long long)l->constant_bytes, ram);
-        macs += l->macs;
+        const row *r = &rows[i];
+        const char *name =
+            r->layers > 1 ? itg_emit_text(e, "%s*%lld", l->name, (long long)r->layers) : l->name;
+        if (r->layers == 0) continue;
+        itg_strbuf_format(out, " * %-40s %12lld %10lld %10lld %10zu\n", name, (long long)r->macs,
+                          (long long)l->weight_bytes, (long long)l->constant_bytes, r->ram);
+        macs += r->macs;
         weights += l->weight_bytes;
         constants += l->constant_bytes;
     }

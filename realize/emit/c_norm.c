@@ -19,10 +19,8 @@ static int64_t *numbers(itg_emitter *e, const itg_pvalue *v)
 static const char *table(itg_emitter *e, const itg_emit_layer *l, int32_t slot, const char *what)
 {
     const itg_pvalue *v = &e->p->values[l->step->inputs[slot]];
-    const char *name = itg_emit_text(e, "%s_%s", l->name, what);
     const int64_t *values = numbers(e, v);
-    if (values != NULL && itg_emit_needs(e, name)) itg_emit_array(e, name, values, v->elements);
-    return name;
+    return values != NULL ? itg_emit_array(e, what, values, v->elements) : "";
 }
 
 /* Writes the conversion of the native result `text` of element `index` to codes. */

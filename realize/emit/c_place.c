@@ -3,6 +3,7 @@
  * outputs that are written behind what a layer still reads make room (ITG_SHARING_BEHIND), and a
  * layer takes as many positions at a time as fit beside what else lives. Then scratch grows into
  * what is idle. */
+#include "graph/sharing.h"
 #include "realize/emit/emit.h"
 
 #define NOT_BEHIND UINT64_MAX /* shift of what shares no bytes so */
@@ -30,11 +31,31 @@ static bool works_in_place(const itg_emitter *e, const itg_emit_layer *l)
     return true;
 }
 
+/* Returns whether a layer only moves runs of bytes, so that its outputs may be parts of its input,
+ * or its inputs parts of its output. */
+static itg_sharing parts_of(const itg_emitter *e, const itg_emit_layer *l, uint64_t *shift)
+{
+    const itg_step *s = l->step;
+    int64_t elements;
+    if (s == NULL || s->kind != ITG_STEP_MOVE) return ITG_SHARING_NONE;
+    for (int32_t i = 0; i < l->input_count; i++)
+        if (l->inputs[i] == ITG_NONE || e->buffers[l->inputs[i]].last) return ITG_SHARING_NONE;
+    for (int32_t i = 0; i < l->output_count; i++)
+        if (e->buffers[l->outputs[i]].last) return ITG_SHARING_NONE;
+    const itg_pvalue *x = &e->p->values[s->inputs[0]], *y = &e->p->values[s->outputs[0]];
+    const itg_sharing sharing = itg_op_sharing(s->op, &s->attrs, &x->shape, &y->shape, &elements);
+    if (sharing == ITG_SHARING_ELEMENTS) return ITG_SHARING_NONE;
+    *shift = (uint64_t)elements * itg_dtype_size(x->dtype);
+    return sharing;
+}
+
 /* Returns how the output may overlap the inputs. Types of different sizes share no bytes within a
  * layer unless one of them is a byte type, which C allows to overlap any type. */
 static itg_sharing sharing_of(itg_emitter *e, const itg_emit_layer *l, uint64_t *shift)
 {
     int64_t bytes;
+    const itg_sharing parts = parts_of(e, l, shift);
+    if (parts != ITG_SHARING_NONE) return parts;
     *shift = NOT_BEHIND;
     if (works_in_place(e, l)) return ITG_SHARING_ELEMENTS;
     if (!itg_emit_mac_behind(e, l, &bytes)) return ITG_SHARING_NONE;
@@ -114,7 +135,7 @@ static bool let_overlap(itg_emitter *e, itg_flow *flow, const uint64_t *live, ui
         itg_flow_step *s = &flow->steps[i];
         if (live[i] + e->layers[i].scratch_bytes <= peak) continue;
         any = true;
-        if (s->shift == NOT_BEHIND) continue;
+        if (s->shift == NOT_BEHIND || s->sharing != ITG_SHARING_NONE) continue;
         const uint64_t apart = peak - live[i], behind = apart + saved_behind(flow, s);
         if (itg_emit_mac_overlap_helps(e, &e->layers[i], apart, behind))
             s->sharing = ITG_SHARING_BEHIND;
@@ -147,8 +168,10 @@ static void take_places(itg_emitter *e, const itg_flow *flow)
 {
     for (int32_t i = 0; i < e->buffer_count; i++)
         e->buffers[i].offset = (size_t)flow->tensors[i].offset;
-    for (int32_t i = 0; i < e->layer_count; i++)
+    for (int32_t i = 0; i < e->layer_count; i++) {
         e->layers[i].scratch_offset = (size_t)flow->tensors[e->buffer_count + i].offset;
+        e->layers[i].free = flow->steps[i].free;
+    }
     if (flow->bytes > INT32_MAX)
         e->status = itg_fail(e->err, ITG_LIMIT, "%s: C source for an arena of %llu bytes",
                              e->p->name, (unsigned long long)flow->bytes);

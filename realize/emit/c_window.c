@@ -16,7 +16,7 @@ const char *itg_emit_window(itg_emitter *e, int32_t indent, const itg_window *w)
                               w->stride[1], w->dilation[0], w->dilation[1], w->pad_top,
                               w->pad_left};
     enum { FIELDS = sizeof fields / sizeof *fields };
-    const char *name = itg_emit_text(e, "%s_window", e->layer->name);
+    const char *name = "shape";
     for (int i = 0; i < FIELDS; i++)
         if (fields[i] > INT16_MAX) e->wide_windows = true;
     if (itg_emit_needs(e, "window"))

@@ -25,6 +25,8 @@ typedef struct itg_emit_buffer {
 typedef struct itg_emit_layer {
     const itg_step *step; /* NULL: a copy of input 0 into output 0 in another layout */
     char name[ITG_EMIT_NAME];
+    int32_t first;             /* the first layer with the same function */
+    bool free;                 /* its outputs are in place already: it has no function */
     int32_t *inputs, *outputs; /* buffers; ITG_NONE: a constant */
     int32_t input_count, output_count;
     size_t scratch_bytes, scratch_offset; /* as measured, and in the plan */
@@ -56,8 +58,9 @@ typedef struct itg_emitter {
     size_t arena_bytes;
     itg_flow flow; /* what is in it: tensor i is buffer i, then one a layer for scratch */
     /* Text */
-    itg_names needed;    /* helpers and arrays that are there already */
-    itg_names constants; /* packed ones and their numbers */
+    itg_names needed;            /* helpers that are there already */
+    itg_names arrays, functions; /* their texts, and the layers that wrote them */
+    itg_names constants;         /* packed ones and their numbers */
     int32_t constant_count;
     itg_names cores; /* signatures of requantizations and their numbers */
     int32_t core_count;
@@ -92,9 +95,12 @@ void itg_emit_template(itg_strbuf *out, const char *text, ...);
 void itg_emit_pairs(itg_emitter *e);
 void itg_emit_widen(itg_emitter *e, itg_dtype type);
 void itg_emit_four(itg_emitter *e, itg_dtype type); /* four_TYPE, of a word of bytes */
-/* Writes `static const TYPE name[count] = {...};` to e->data and adds its bytes to the layer's. */
-void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int64_t count);
-/* Writes such an array and returns the text "name[index]"; returns the number if all are equal. */
+/* Returns the layer, this one or an earlier one, that was first to write a text. */
+int32_t itg_emit_first(itg_emitter *e, itg_names *texts, const char *text);
+/* Returns the name of an array of these values. Writes it, as LAYER_what, to e->data if no layer
+ * has such a `what`, and adds its bytes to the layer's. */
+const char *itg_emit_array(itg_emitter *e, const char *what, const int64_t *values, int64_t count);
+/* Returns the text "name[index]" of such an array; the number if all are equal. */
 const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *values, int64_t count,
                              const char *index);
 const char *itg_emit_number(itg_emitter *e, int64_t v); /* a literal of any int64 */
@@ -194,7 +200,7 @@ const char *itg_emit_fit(itg_emitter *e, const itg_step *s, itg_dtype sum, const
 const char *itg_emit_rounding(itg_emitter *e, itg_rounding rounding, bool wide);
 
 /* ---- windows (c_window.c) ---- */
-/* Writes `static const window NAME_window = {...}` and returns its name. */
+/* Writes `static const window shape = {...}` in the function, and returns its name. */
 const char *itg_emit_window(itg_emitter *e, int32_t indent, const itg_window *w);
 /* Opens a loop over images if there are several. Sets *in and *out to texts that are appended to
  * the pointers of input and output. Returns the number of braces to close. */
@@ -241,6 +247,7 @@ itg_status itg_source_certificate(const itg_verification *v, const char *directo
                                   const char *name, itg_strbuf *out, itg_error *err);
 /* Appends "void NAME_run(inputs, outputs)", for declaration and definition. */
 void itg_emit_prototype(itg_emitter *e, itg_strbuf *out);
+void itg_emit_run(itg_emitter *e, itg_strbuf *out); /* the definition (c_run.c) */
 void itg_emit_header(itg_emitter *e, itg_strbuf *out);
 void itg_emit_report(itg_emitter *e, itg_strbuf *out);
 itg_status itg_emit_selftest(itg_emitter *e, const itg_emit_vectors *vectors, itg_strbuf *out);

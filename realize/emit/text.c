@@ -66,6 +66,13 @@ bool itg_emit_needs(itg_emitter *e, const char *helper)
     return true;
 }
 
+int32_t itg_emit_first(itg_emitter *e, itg_names *texts, const char *text)
+{
+    const int32_t found = itg_names_find(texts, text), own = (int32_t)(e->layer - e->layers);
+    if (found < 0 && !itg_names_put(texts, text, own)) e->failed = true;
+    return found < 0 ? own : found;
+}
+
 const char *itg_emit_ctype(itg_dtype type)
 {
     switch (type) {
@@ -137,21 +144,30 @@ static const char *smallest(const int64_t *values, int64_t count, size_t *size)
     return "int64_t";
 }
 
-void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int64_t count)
+const char *itg_emit_array(itg_emitter *e, const char *what, const int64_t *values, int64_t count)
 {
     size_t size;
+    itg_strbuf text = {0};
     const char *type = smallest(values, count, &size);
-    itg_strbuf_format(&e->data, "static const %s %s[%lld] = {", type, name, (long long)count);
+    itg_strbuf_format(&text, "[%lld] = {", (long long)count);
     for (int64_t i = 0; i < count; i++) {
-        const char *separator = i == 0 ? "\n    " : i % 8 == 0 ? ",\n    " : ", ";
-        itg_strbuf_add(&e->data, separator);
+        itg_strbuf_add(&text, i == 0 ? "\n    " : i % 8 == 0 ? ",\n    " : ", ");
         if (values[i] > -32768 && values[i] < 32768)
-            itg_strbuf_format(&e->data, "%lld", (long long)values[i]);
+            itg_strbuf_format(&text, "%lld", (long long)values[i]);
         else
-            itg_strbuf_add(&e->data, itg_emit_number(e, values[i]));
+            itg_strbuf_add(&text, itg_emit_number(e, values[i]));
     }
-    itg_strbuf_add(&e->data, "};\n");
-    e->layer->constant_bytes += count * (int64_t)size;
+    e->failed |= text.failed;
+    const char *values_text = text.failed ? "" : text.text;
+    const char *key = itg_emit_text(e, "%s %s%s", what, type, values_text);
+    const itg_emit_layer *first = &e->layers[itg_emit_first(e, &e->arrays, key)];
+    const char *name = itg_emit_text(e, "%s_%s", first->name, what);
+    if (first == e->layer && itg_emit_needs(e, name)) {
+        itg_strbuf_format(&e->data, "static const %s %s%s};\n", type, name, values_text);
+        e->layer->constant_bytes += count * (int64_t)size;
+    }
+    itg_strbuf_deinit(&text);
+    return name;
 }
 
 const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *values, int64_t count,
@@ -160,9 +176,7 @@ const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *va
     int64_t lo, hi;
     range_of(values, count, &lo, &hi);
     if (lo == hi) return itg_emit_number(e, lo);
-    const char *name = itg_emit_text(e, "%s_%s", e->layer->name, what);
-    if (itg_emit_needs(e, name)) itg_emit_array(e, name, values, count);
-    return itg_emit_text(e, "%s[%s]", name, index);
+    return itg_emit_text(e, "%s[%s]", itg_emit_array(e, what, values, count), index);
 }
 
 /* ---- memory ---- */

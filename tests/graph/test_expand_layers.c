@@ -178,6 +178,39 @@ static void steps_share_their_weights(void **state)
     itg_graph_destroy(g);
 }
 
+static int32_t repeat_of(const itg_graph *g, const char *step, const char *name)
+{
+    char text[64];
+    snprintf(text, sizeof text, "lstm/%s/%s", step, name);
+    const itg_id value = itg_graph_find_value(g, text);
+    assert_int_not_equal(value, ITG_NONE);
+    return g->values[value].repeat;
+}
+
+/* What is the same in each step has one number, the state too, which the first step makes by
+ * another node. Directions, and other layers, have numbers of their own. */
+static void values_of_steps_know_what_they_repeat(void **state)
+{
+    (void)state;
+    itg_shape xs = dims4(3, 5, 1, INPUTS, 0), ws = dims4(3, 1, 4 * SIZE, INPUTS, 0);
+    itg_shape rs = dims4(3, 1, 4 * SIZE, SIZE, 0);
+    itg_graph *g = graph_of(&xs), *copy = NULL;
+    itg_id w = put_constant(g, "w", &ws), r = put_constant(g, "r", &rs);
+    set_output(g, ADD_OP(g, ITG_OP_LSTM, "lstm", NULL, 0, w, r));
+    itg_graph *p = prepared(g, true);
+    assert_int_equal(itg_graph_clone(p, &copy, NULL), ITG_OK);
+    const int32_t c = repeat_of(copy, "step1", "c"), h = repeat_of(copy, "step1", "h");
+    assert_true(c > 0 && h > 0 && c != h && c <= copy->repeat_count);
+    assert_int_equal(repeat_of(copy, "step0", "new"), c);
+    assert_int_not_equal(repeat_of(copy, "step1", "new"), c);
+    assert_int_equal(repeat_of(copy, "step3", "c"), c);
+    assert_int_equal(repeat_of(copy, "step3", "sum"), repeat_of(copy, "step1", "sum"));
+    assert_int_equal(repeat_of(copy, "step0", "h"), h);
+    itg_graph_destroy(copy);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
 static void recurrent_layers_that_cannot_be_unrolled_are_refused(void **state)
 {
     (void)state;
@@ -280,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recurrent_layers_are_unrolled),
         cmocka_unit_test(steps_share_their_weights),
+        cmocka_unit_test(values_of_steps_know_what_they_repeat),
         cmocka_unit_test(recurrent_layers_that_cannot_be_unrolled_are_refused),
         cmocka_unit_test(heads_attend),
         cmocka_unit_test(heads_that_do_not_fit_are_refused),

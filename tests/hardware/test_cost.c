@@ -269,6 +269,38 @@ static void sums_saturate(void **state)
     finish_cost(a, g);
 }
 
+/* Three Adds of which the last two repeat: two sets of constants. A different operator in between
+ * has its own. */
+static void constants_of_steps_that_repeat_count_once(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "2,6"), out[4];
+    out[0] = ADD_NODE(g, ITG_OP_ADD, "a", "2,6", NULL, x, x);
+    out[1] = ADD_NODE(g, ITG_OP_ADD, "b", "2,6", NULL, out[0], x);
+    out[2] = ADD_NODE(g, ITG_OP_MUL, "c", "2,6", NULL, out[1], x);
+    out[3] = ADD_NODE(g, ITG_OP_ADD, "d", "2,6", NULL, out[2], x);
+    finish(g, x, out[3]);
+    itg_annotated *a = annotate_nothing(g);
+    itg_requant rescale = {.stage_count = 1, .stage = {{77, 31, 0}}};
+    for (int i = 0; i < 4; i++) {
+        const int32_t encoding = add_encoding(a, out[i], 8, ITG_S8);
+        a->nodes[i].form = ITG_FORM_RESCALE;
+        a->nodes[i].operand[0] = a->nodes[i].operand[1] = rescale;
+        a->values[out[i]].encodings[encoding].requant = &rescale;
+        a->values[out[i]].encodings[encoding].requant_count = 1;
+    }
+    const int64_t apart = cost_of("cortex-m", a).parameter_bytes;
+    assert_int_equal(apart, 3 * 15 + 5); /* a Mul's operands have no constants */
+    g->values[out[0]].repeat = g->values[out[1]].repeat = g->repeat_count = 1;
+    assert_int_equal(cost_of("cortex-m", a).parameter_bytes, apart - 15);
+    g->values[out[2]].repeat = 1;
+    assert_int_equal(cost_of("cortex-m", a).parameter_bytes, apart - 15);
+    g->values[out[3]].repeat = 1; /* behind a Mul */
+    assert_int_equal(cost_of("cortex-m", a).parameter_bytes, apart - 15);
+    finish_cost(a, g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +311,7 @@ int main(void)
         cmocka_unit_test(a_group_convolution_multiplies_its_own_channels_only),
         cmocka_unit_test(parts_of_a_sum_cost_constants_and_time),
         cmocka_unit_test(sums_saturate),
+        cmocka_unit_test(constants_of_steps_that_repeat_count_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

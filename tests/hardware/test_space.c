@@ -84,6 +84,33 @@ static void edges_come_in_order_and_groups_by_first_edge(void **state)
     itg_hardware_destroy(hw);
 }
 
+/* x -> a -> b -> c: the values of three steps. Those of one number have one group, whatever reads
+ * them, but not the network's output. */
+static void values_that_repeat_have_one_group(void **state)
+{
+    (void)state;
+    itg_hardware *hw = load("x86-vnni");
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,8"), step[3], both = x;
+    static const char *const names[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++)
+        both = step[i] = ADD_NODE(g, ITG_OP_ADD, names[i], "1,8", NULL, both, x);
+    finish(g, x, step[2]);
+    itg_choice_space *s = space_of(hw, g, NULL);
+    const int32_t apart = s->group_count;
+    itg_choice_space_destroy(s);
+    for (int i = 0; i < 3; i++)
+        g->values[step[i]].repeat = g->repeat_count = 1;
+    s = space_of(hw, g, NULL);
+    assert_int_equal(s->group_count, apart - 1);
+    assert_int_equal(s->edge_group[2], s->edge_group[4]); /* b reads a, c reads b */
+    assert_int_not_equal(s->edge_group[2], s->edge_group[3]);
+    assert_int_not_equal(s->edge_group[2], s->edge_group[6]); /* the output */
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
 static void all_float_has_nothing_to_choose(void **state)
 {
     (void)state;
@@ -548,6 +575,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edges_come_in_order_and_groups_by_first_edge),
         cmocka_unit_test(all_float_has_nothing_to_choose),
+        cmocka_unit_test(values_that_repeat_have_one_group),
         cmocka_unit_test(classes_that_do_not_mix_leave_the_first_by_default),
         cmocka_unit_test(asking_for_wide_activations_leaves_the_wide_class),
         cmocka_unit_test(one_spec_of_many_classes_is_not_restricted),

@@ -203,6 +203,12 @@ class Plan:
                 tie(own + [e for e in active if e.value.producer is node])
             elif spec["arithmetic"] == "equal_scale":
                 tie(own)
+        repeats = {}
+        for e in active:
+            if e.node is not None and e.value.repeat is not None:
+                repeats.setdefault(e.value.repeat, []).append(e)
+        for edges in repeats.values():
+            tie(edges)
         found = {}
         for e in active:
             found.setdefault(root(e), []).append(e)

@@ -170,6 +170,7 @@ def lstm(e):
     h = c = None
     hidden = []
     for t, total in enumerate(parts):
+        first = len(e.g.values)
         step = lambda suffix, op, *inputs, **keys: e.put("step%d/%s" % (t, suffix), op, *inputs, **keys)
         if h is not None:
             total = step("sum", "Add", total, step("state", "MatMul", h, again))
@@ -180,6 +181,10 @@ def lstm(e):
         c = new if kept is None else step("c", "Add", new, kept)
         o = step("o", "Sigmoid", o)
         h = step("h", "Mul", o, step("c/h", "Tanh", c))
+        for value in e.g.values[first:]:
+            if value.producer is not None:
+                value.repeat = (e.node, value.name.rsplit("step%d/" % t, 1)[1])
+        h.repeat, c.repeat = (e.node, "h"), (e.node, "c")
         hidden.append(h)
     y = e.put("forward", "Concat", *hidden, axis=0)
     return e.reshape("forward", y, e.node.outputs[0].shape)

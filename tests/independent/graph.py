@@ -7,6 +7,7 @@ class Value:
         self.name, self.shape, self.data, self.dtype = name, shape, data, dtype
         self.producer = None
         self.is_input = False
+        self.repeat = None  # what is the same in each step of an LSTM
         if data is not None:
             self.shape, self.dtype = tuple(data.shape), data.dtype
 

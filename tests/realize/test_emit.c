@@ -2,46 +2,12 @@
  * digest: its self-test says so, and these tests look at what it says. */
 #include "networks.h"
 #include "program_maker.h"
+#define FOLDER TEST_FOLDER "/emitted"
+#include "emitted.h"
 #include "realize/emit/emit.h"
 #include "tests/slow.h"
 #include <math.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#define FOLDER TEST_FOLDER "/emitted"
-#define FLAGS                                                                                      \
-    "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Werror -fsanitize=undefined "                 \
-    "-fno-sanitize-recover=all"
-
-static bool has_compiler(void)
-{
-    static const char probe[] = "echo 'int main(void){return 0;}' | " TEST_CC
-                                " -fsanitize=undefined -xc - -o " FOLDER "/probe 2>/dev/null";
-    (void)mkdir(FOLDER, 0777);
-    return system(probe) == 0;
-}
-
-/* Compiles every file of one name together and runs the test. */
-static void compile_and_run(const char *name, const char *flags, uint64_t seed)
-{
-    char command[1024];
-    snprintf(command, sizeof command,
-             TEST_CC " %s " FOLDER "/%s.c " FOLDER "/%s_selftest.c -o " FOLDER "/%s && " FOLDER
-                     "/%s > " FOLDER "/%s.txt",
-             flags, name, name, name, name, name);
-    if (system(command) != 0)
-        fail_msg("%s (seed %llu): %s", name, (unsigned long long)seed, command);
-}
-
-static bool emits(const itg_program *p, const char *name, int32_t samples, itg_error *err)
-{
-    itg_emit_vectors vectors = {samples, NULL};
-    itg_status status = itg_program_emit_c(p, name, &vectors, FOLDER, NULL, err);
-    if (status == ITG_OK) return true;
-    assert_int_equal(status, ITG_UNSUPPORTED);
-    return false;
-}
 
 /* Layers that write where they read: the last argument of a call stands among those before it. */
 static int in_place_calls(const char *name)
