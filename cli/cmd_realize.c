@@ -19,7 +19,9 @@ typedef struct work {
     itg_strategy_file *file;
     itg_annotated *annotated; /* NULL: not needed any more */
     itg_program *program;
+    itg_program *tiled; /* the one that is written; NULL: `program` */
     itg_score costs;
+    itg_tiling tiling;
     itg_hardware *target; /* that a program says; a strategy has its own */
     bool c, qdq;          /* C source, a QDQ model: not the program */
     bool misused;         /* the command's words made it fail */
@@ -58,6 +60,22 @@ static itg_status open_program(work *w, itg_error *err)
     return status == ITG_OK ? itg_program_preprocess(w->program, &w->preprocess, err) : status;
 }
 
+/* Makes the program fit --max-ram. */
+static itg_status tile(work *w, itg_error *err)
+{
+    const int64_t most = (int64_t)w->args->values[ITG_CLI_OPT_MAX_RAM].number;
+    if (!w->args->given[ITG_CLI_OPT_MAX_RAM]) return ITG_OK;
+    itg_status status = itg_program_tile(w->program, most, &w->tiling, &w->tiled, err);
+    if (status == ITG_OK)
+        w->costs.value[ITG_METRIC_PEAK_ACTIVATION_BYTES] = (double)w->tiling.bytes;
+    return status;
+}
+
+static const itg_program *written(const work *w)
+{
+    return w->tiled ? w->tiled : w->program;
+}
+
 /* Returns the hardware that the program or the strategy names; NULL if there is none. */
 static const itg_hardware *target_of(const work *w)
 {
@@ -82,11 +100,11 @@ static itg_status emit_staged(work *w, const itg_cli_staging *staging, itg_error
         .samples = (int32_t)w->args->values[ITG_CLI_OPT_EMIT_SAMPLES].integer,
         .data = w->data.samples, .preprocess = &w->preprocess};
     char program[sizeof w->sizes.name + 4];
-    itg_status status = itg_emit_c(w->program, &options, staging->folder, &w->sizes, err);
+    itg_status status = itg_emit_c(written(w), &options, staging->folder, &w->sizes, err);
     if (status != ITG_OK) return status;
     snprintf(program, sizeof program, "%s.itg", w->sizes.name);
     char *path = itg_cli_staged(staging, program);
-    status = path ? itg_cli_write_program(w->program, w->model, w->file, path, err)
+    status = path ? itg_cli_write_program(written(w), w->model, w->file, path, err)
                   : itg_fail(err, ITG_NO_MEMORY, "no memory for a file name");
     if (status == ITG_OK) status = itg_certify_source(staging->folder, w->sizes.name, err);
     itg_free(path);
@@ -132,7 +150,7 @@ static itg_status emit(work *w, itg_error *err)
     const char *folder = args->values[ITG_CLI_OPT_OUT_PROGRAM].text;
     itg_status status = ITG_OK;
     if (args->given[ITG_CLI_OPT_DATA])
-        status = itg_cli_data_open(args, itg_cli_program_input(w->program), &w->data, err);
+        status = itg_cli_data_open(args, itg_cli_program_input(written(w)), &w->data, err);
     if (status != ITG_OK) return status;
     itg_cli_preprocess(args, &w->preprocess);
     bool made = mkdir(folder, 0777) == 0;
@@ -148,12 +166,13 @@ static itg_status work_all(work *w, itg_error *err)
     const itg_cli_args *args = w->args;
     const char *path = args->values[ITG_CLI_OPT_OUT_PROGRAM].text;
     itg_status status = args->argument_count == 1 ? open_program(w, err) : realize(w, err);
+    if (status == ITG_OK) status = tile(w, err);
     if (status == ITG_OK && args->given[ITG_CLI_OPT_PRINT])
-        status = itg_program_text(w->program, &w->text, err);
+        status = itg_program_text(written(w), &w->text, err);
     if (status == ITG_OK && w->c) return emit(w, err);
     if (status == ITG_OK && w->qdq)
         return itg_emit_qdq(w->annotated, w->model, w->file, path, &w->report, err);
-    return status == ITG_OK ? itg_cli_write_program(w->program, w->model, w->file, path, err)
+    return status == ITG_OK ? itg_cli_write_program(written(w), w->model, w->file, path, err)
                             : status;
 }
 
@@ -184,7 +203,7 @@ static int print_json(const work *w)
 {
     itg_json_writer json = {0};
     int32_t count = 0;
-    const itg_bound *bounds = itg_program_bounds(w->program, &count);
+    const itg_bound *bounds = itg_program_bounds(written(w), &count);
     itg_json_begin(&json, NULL, '{');
     if (w->model) {
         itg_json_put_text(&json, "model", itg_model_name(w->model));
@@ -192,12 +211,21 @@ static int print_json(const work *w)
         itg_json_put_text(&json, "strategy", w->args->arguments[1]);
     }
     json_written(w, &json);
+    if (w->tiling.stripes > 1) {
+        itg_json_begin(&json, "tiling", '{');
+        itg_json_put_int(&json, "layers", w->tiling.layers);
+        itg_json_put_int(&json, "stripes", w->tiling.stripes);
+        itg_json_put_int(&json, "whole_bytes", w->tiling.whole_bytes);
+        itg_json_put_int(&json, "whole_macs", w->tiling.whole_macs);
+        itg_json_put_int(&json, "macs", w->tiling.macs);
+        itg_json_end(&json, '}');
+    }
     if (target_of(w)) itg_cli_json_memory(&json, target_of(w), &w->costs);
     itg_cli_json_islands(&json, w->program);
     itg_json_begin(&json, "bounds", '[');
     for (int32_t i = 0; i < count; i++) {
         itg_json_begin(&json, NULL, '{');
-        itg_json_put_text(&json, "node", itg_program_bound_name(w->program, i));
+        itg_json_put_text(&json, "node", itg_program_bound_name(written(w), i));
         itg_json_put_int(&json, "lo", bounds[i].lo);
         itg_json_put_int(&json, "hi", bounds[i].hi);
         itg_json_put_int(&json, "accumulator_bits", bounds[i].acc.bits);
@@ -229,6 +257,16 @@ static int print_overflows(const itg_program *program, const itg_bound *bounds, 
     return itg_cli_table_print(&table);
 }
 
+static void print_tiling(const itg_tiling *t)
+{
+    char a[32];
+    if (t->stripes < 2) return;
+    itg_cli_print_line(
+        "stripes", "%d of %d layers, for %s bytes less RAM and %+.1f %% multiply-accumulates",
+        (int)t->stripes, (int)t->layers, itg_cli_count_text(t->whole_bytes - t->bytes, a),
+        100 * (double)(t->macs - t->whole_macs) / (double)t->whole_macs);
+}
+
 static int print_source(const work *w)
 {
     char a[32], b[32];
@@ -243,6 +281,7 @@ static int print_source(const work *w)
     itg_cli_print_line("RAM", "%s bytes, and the stack",
                        itg_cli_count_text(w->sizes.arena_bytes, a));
     itg_cli_print_line("work", "%s multiply-accumulates", itg_cli_count_text(w->sizes.macs, a));
+    print_tiling(&w->tiling);
     return ITG_CLI_OK;
 }
 
@@ -250,7 +289,7 @@ static int print_text(const work *w)
 {
     char bytes[32];
     int32_t count = 0, fitting = 0;
-    const itg_bound *bounds = itg_program_bounds(w->program, &count);
+    const itg_bound *bounds = itg_program_bounds(written(w), &count);
     if (w->text) printf("%s\n", w->text);
     for (int32_t i = 0; i < count; i++)
         fitting += bounds[i].fits;
@@ -271,9 +310,10 @@ static int print_text(const work *w)
     itg_cli_print_line(
         "RAM", "%s bytes on the target",
         itg_cli_count_text((long long)w->costs.value[ITG_METRIC_PEAK_ACTIVATION_BYTES], bytes));
+    print_tiling(&w->tiling);
     itg_cli_print_islands(w->program);
     itg_cli_print_changes(w->model);
-    return print_overflows(w->program, bounds, count);
+    return print_overflows(written(w), bounds, count);
 }
 
 static int check_usage(work *w)
@@ -292,6 +332,8 @@ static int check_usage(work *w)
         if (args->given[of_source[i]])
             return itg_cli_fail_usage(args->command, "--%s goes with --emit c",
                                       itg_cli_option_spec(of_source[i])->name);
+    if (w->qdq && args->given[ITG_CLI_OPT_MAX_RAM])
+        return itg_cli_fail_usage(args->command, "--max-ram does not go with --emit qdq");
     if (args->given[ITG_CLI_OPT_LIMIT] && !args->given[ITG_CLI_OPT_DATA])
         return itg_cli_fail_usage(args->command, "--limit goes with --data");
     if (args->argument_count == 1 && args->given[ITG_CLI_OPT_ALLOW_OVERFLOW])
@@ -319,6 +361,7 @@ static int run(const itg_cli_args *args)
     itg_cli_data_close(&w.data);
     itg_free(w.certificate);
     itg_free(w.text);
+    itg_program_destroy(w.tiled);
     itg_program_destroy(w.program);
     itg_hardware_destroy(w.target);
     itg_annotated_destroy(w.annotated);
@@ -330,10 +373,10 @@ static int run(const itg_cli_args *args)
 const itg_cli_command itg_cli_realize = {
     .name = "realize",
     .summary = "Turns a model and a strategy into an integer program, and proves its bounds",
-    .usage = "MODEL STRATEGY -o FILE [--allow-overflow] [--print]\n"
+    .usage = "MODEL STRATEGY -o FILE [--max-ram B] [--allow-overflow] [--print]\n"
              "MODEL STRATEGY --emit qdq -o FILE [--allow-overflow] [--print]\n"
              "MODEL STRATEGY --emit c -o DIR [--name NAME] [--data X] [--samples N] [...]\n"
-             "PROGRAM --emit c -o DIR [--name NAME] [--data X] [--samples N] [...]",
+             "PROGRAM --emit c -o DIR [--name NAME] [--max-ram B] [--data X] [...]",
     .details =
         "FILE is an ONNX file with operators of its own, complete in itself: 'intaglio run' needs "
         "nothing else.\nFILE.cert.json is its certificate, for 'intaglio verify'.\n"
@@ -346,6 +389,10 @@ const itg_cli_command itg_cli_realize = {
         "heap, no library. The self-test prints the digest that this engine gives for its "
         "samples.\n"
         "\n"
+        "--max-ram computes as many of the first layers as it takes by stripes of rows: the same "
+        "codes in less\n"
+        "memory, and more work.\n"
+        "\n"
         "--emit qdq writes a model of standard ONNX operators with QuantizeLinear and "
         "DequantizeLinear, for\n"
         "ONNX Runtime and others that run such models, and lists the nodes where their arithmetic "
@@ -357,6 +404,6 @@ const itg_cli_command itg_cli_realize = {
     .required_count = 1,
     .options = {ITG_CLI_OPT_OUT_PROGRAM, ITG_CLI_OPT_ALLOW_OVERFLOW, ITG_CLI_OPT_PRINT,
                 ITG_CLI_OPT_EMIT, ITG_CLI_OPT_EMIT_NAME, ITG_CLI_OPT_EMIT_SAMPLES, ITG_CLI_OPT_DATA,
-                ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS},
+                ITG_CLI_OPT_LIMIT, ITG_CLI_OPT_MAX_RAM, ITG_CLI_PREPROCESS},
     .run = run,
 };

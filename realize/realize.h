@@ -55,6 +55,9 @@ itg_status itg_program_arena_bytes(const itg_program *p, int64_t *out, itg_error
 /* The arena's bytes and its contents; NULL: not requested. */
 itg_status itg_program_arena(const itg_program *p, int64_t *bytes, itg_memory_plan **plan,
                              itg_error *err);
+/* The arena's bytes, and an estimate of the instructions that its layers take, for choices between
+ * programs (emit/c_spend.c). */
+itg_status itg_program_work(const itg_program *p, int64_t *bytes, double *work, itg_error *err);
 itg_status itg_program_activation_bytes(const itg_program *p, int64_t *out, itg_error *err);
 void itg_program_print(const itg_program *p, itg_strbuf *out);
 

@@ -516,6 +516,20 @@ const char *itg_program_bound_name(const itg_program *program, int32_t index);
  * inputs and outputs belong to the caller. Else activations and outputs, without inputs and
  * scratch. */
 itg_status itg_program_ram_bytes(const itg_program *program, int64_t *out, itg_error *err);
+/* How a program was made to fit: its first `layers` steps by stripes of rows; 0: it fits as it is.
+ */
+typedef struct itg_tiling {
+    int32_t layers, stripes;
+    int64_t whole_bytes, bytes; /* of RAM, before and now */
+    int64_t whole_macs, macs;   /* multiply-accumulates, before and now */
+} itg_tiling;
+/* Makes a program that takes at most `most` bytes of RAM as C source and gives the same codes: some
+ * of its first steps are computed by stripes of rows of their result, and rows at the borders of
+ * stripes twice. Takes what is quickest by an estimate. *out reads the memory of `program` and must
+ * be destroyed before it; NULL if the program fits as it is. ITG_INFEASIBLE: no stripes suffice;
+ * the error says what they would take. */
+itg_status itg_program_tile(const itg_program *program, int64_t most, itg_tiling *tiling,
+                            itg_program **out, itg_error *err);
 /* What lies where in that memory, step by step. */
 typedef struct itg_memory_plan itg_memory_plan;
 typedef struct itg_memory_place {

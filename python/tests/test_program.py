@@ -71,6 +71,16 @@ def test_c_source_of_own_samples_passes_its_test(digits, realized, tmp_path):
     assert emitted.name == "net"
 
 
+def test_less_memory_gives_the_same_codes(digits, realized, tmp_path):
+    most = realized.ram_bytes - 100
+    tiled = realized.tile(most)
+    assert tiled.ram_bytes <= most and tiled.digest(digits.test_images) == realized.digest(digits.test_images)
+    assert tiled.emit_c(tmp_path).arena_bytes == tiled.ram_bytes
+    assert realized.tile(realized.ram_bytes) is realized
+    with pytest.raises(intaglio.Infeasible, match="100 are allowed"):
+        realized.tile(100)
+
+
 def test_qdq(eight, realized, digits, program, tmp_path):
     eight.save(tmp_path / "eight.json")
     program("realize", digits.path, tmp_path / "eight.json", "--emit", "qdq", "-o", tmp_path / "theirs.onnx")

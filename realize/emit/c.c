@@ -46,12 +46,6 @@ static void name_layer(itg_emitter *e, itg_names *taken, int32_t index)
     take_name(e, taken, itg_emit_text(e, "%s%s", ident, suffix), index, e->layer_count, l->name);
 }
 
-static int64_t macs_of(const itg_emitter *e, const itg_step *s)
-{
-    if (s == NULL || (s->kind != ITG_STEP_CONV && s->kind != ITG_STEP_MATMUL)) return 0;
-    return e->p->values[s->outputs[0]].elements * itg_mac_terms(e->p, s);
-}
-
 typedef void (*layer_fn)(itg_emitter *e, const itg_emit_layer *l);
 static const layer_fn layers[ITG_STEP_KIND_COUNT] = {
     [ITG_STEP_CONV] = itg_emit_mac,
@@ -128,7 +122,6 @@ static void write_layer(itg_emitter *e, itg_emit_layer *l)
     e->layer = l;
     e->scratch_taken = 0;
     l->weight_bytes = l->constant_bytes = 0;
-    l->macs = macs_of(e, l->step);
     add_comment(e, l);
     ITG_EMIT_FORMAT(e, "%sstatic void layer_", l->step != NULL ? "HOT " : "");
     itg_strbuf head = take_body(e);

@@ -150,6 +150,12 @@ static size_t mean_sums(const itg_program *p, const itg_step *s)
     return itg_emit_room(itg_emit_mean_type(p, s), p->values[s->inputs[0]].shape.dims[1]);
 }
 
+static int64_t macs_of(const itg_emitter *e, const itg_step *s)
+{
+    if (s == NULL || (s->kind != ITG_STEP_CONV && s->kind != ITG_STEP_MATMUL)) return 0;
+    return e->p->values[s->outputs[0]].elements * itg_mac_terms(e->p, s);
+}
+
 static void measure(itg_emitter *e, itg_emit_layer *l)
 {
     const itg_step *s = l->step;
@@ -159,6 +165,7 @@ static void measure(itg_emitter *e, itg_emit_layer *l)
                        : s != NULL && s->op == ITG_OP_CONCAT ? s->input_count
                                                              : 1;
     bool centered = mac || mean || kind == ITG_STEP_BINARY || kind == ITG_STEP_CLIP;
+    l->macs = macs_of(e, s);
     l->scratch_bytes = constants(e, l, operands, centered);
     if (mean) l->scratch_bytes += mean_sums(e->p, s);
     if (mac) l->scratch_bytes += itg_emit_mac_scratch(e, l);
@@ -213,6 +220,19 @@ itg_status itg_program_arena(const itg_program *p, int64_t *bytes, itg_memory_pl
     if (status == ITG_OK && bytes != NULL) *bytes = (int64_t)e.arena_bytes;
     if (status == ITG_OK && plan != NULL)
         status = itg_memory_plan_make(&e.flow, &names, (int64_t)e.arena_bytes, plan, err);
+    itg_arena_destroy(e.arena);
+    return status;
+}
+
+itg_status itg_program_work(const itg_program *p, int64_t *bytes, double *work, itg_error *err)
+{
+    itg_emitter e = {.p = p, .err = err, .arena = itg_arena_create(0)};
+    if (e.arena == NULL) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a plan", p->name);
+    const itg_status status = itg_emit_lay_out(&e);
+    *work = 0;
+    for (int32_t i = 0; i < e.layer_count && status == ITG_OK; i++)
+        *work += itg_emit_mac_work(&e, &e.layers[i]);
+    *bytes = (int64_t)e.arena_bytes;
     itg_arena_destroy(e.arena);
     return status;
 }

@@ -31,21 +31,59 @@ static bool works_in_place(const itg_emitter *e, const itg_emit_layer *l)
     return true;
 }
 
+/* The axes of a shape in the order of memory where channels are innermost: [N,C,H,W] is [N,H,W,C].
+ */
+static itg_shape in_memory(const itg_shape *s)
+{
+    itg_shape out = *s;
+    for (int32_t d = 2; d < s->rank; d++)
+        out.dims[d - 1] = s->dims[d];
+    out.dims[s->rank - 1] = s->dims[1];
+    return out;
+}
+
+static int64_t axis_in_memory(int64_t axis, int32_t rank)
+{
+    return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1;
+}
+
+/* Whether all buffers of a layer have one layout, which *last says. */
+static bool one_layout(const itg_emitter *e, const itg_emit_layer *l, bool *last)
+{
+    const int32_t count = l->input_count + l->output_count;
+    bool any = false, all = true;
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t b = i < l->input_count ? l->inputs[i] : l->outputs[i - l->input_count];
+        if (b == ITG_NONE) return false;
+        any = any || e->buffers[b].last;
+        all = all && (e->buffers[b].last || itg_emit_layouts_coincide(e, b));
+    }
+    *last = any;
+    return !any || all;
+}
+
 /* Returns whether a layer only moves runs of bytes, so that its outputs may be parts of its input,
  * or its inputs parts of its output. */
 static itg_sharing parts_of(const itg_emitter *e, const itg_emit_layer *l, uint64_t *shift)
 {
     const itg_step *s = l->step;
     int64_t elements;
-    if (s == NULL || s->kind != ITG_STEP_MOVE) return ITG_SHARING_NONE;
-    for (int32_t i = 0; i < l->input_count; i++)
-        if (l->inputs[i] == ITG_NONE || e->buffers[l->inputs[i]].last) return ITG_SHARING_NONE;
-    for (int32_t i = 0; i < l->output_count; i++)
-        if (e->buffers[l->outputs[i]].last) return ITG_SHARING_NONE;
-    const itg_pvalue *x = &e->p->values[s->inputs[0]], *y = &e->p->values[s->outputs[0]];
-    const itg_sharing sharing = itg_op_sharing(s->op, &s->attrs, &x->shape, &y->shape, &elements);
+    bool last;
+    if (s == NULL || s->kind != ITG_STEP_MOVE || !one_layout(e, l, &last)) return ITG_SHARING_NONE;
+    itg_shape x = e->p->values[s->inputs[0]].shape, y = e->p->values[s->outputs[0]].shape;
+    itg_attrs attrs = s->attrs;
+    if (last) {
+        if (s->op != ITG_OP_SLICE && s->op != ITG_OP_SPLIT && s->op != ITG_OP_CONCAT)
+            return ITG_SHARING_NONE;
+        attrs.axis = axis_in_memory(attrs.axis, x.rank);
+        for (int32_t i = 0; i < attrs.axes_count; i++)
+            attrs.axes[i] = axis_in_memory(attrs.axes[i], x.rank);
+        x = in_memory(&x);
+        y = in_memory(&y);
+    }
+    const itg_sharing sharing = itg_op_sharing(s->op, &attrs, &x, &y, &elements);
     if (sharing == ITG_SHARING_ELEMENTS) return ITG_SHARING_NONE;
-    *shift = (uint64_t)elements * itg_dtype_size(x->dtype);
+    *shift = (uint64_t)elements * itg_dtype_size(e->p->values[s->inputs[0]].dtype);
     return sharing;
 }
 

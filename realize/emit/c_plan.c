@@ -8,6 +8,11 @@ static bool coincide(const itg_shape *s)
     return s->rank < 3 || s->dims[1] == 1 || itg_dims_product(s, 2, s->rank) == 1;
 }
 
+bool itg_emit_layouts_coincide(const itg_emitter *e, int32_t buffer)
+{
+    return coincide(&e->p->values[e->buffers[buffer].value].shape);
+}
+
 void itg_emit_strides(const itg_shape *shape, bool last, int64_t stride[ITG_MAX_RANK])
 {
     int64_t step = 1;

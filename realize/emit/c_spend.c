@@ -72,6 +72,15 @@ static bool has_choice(const itg_emit_mac_view *t)
     return !itg_emit_is_depthwise(t) && t->row == ITG_S16;
 }
 
+double itg_emit_mac_work(itg_emitter *e, const itg_emit_layer *l)
+{
+    itg_emit_mac_view t;
+    if (!itg_emit_is_mac(l)) return 0;
+    itg_emit_mac_describe(e, l, &t);
+    const double macs = (double)l->macs;
+    return has_choice(&t) ? macs + (double)t.groups * cost_of(&t) : 2 * macs;
+}
+
 void itg_emit_mac_spend(itg_emitter *e, itg_emit_layer *l, uint64_t most, bool again)
 {
     itg_emit_mac_view best;

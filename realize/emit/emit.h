@@ -132,6 +132,8 @@ void itg_emit_place_all(itg_emitter *e);
 /* Computes the strides, in elements, of the logical dims of a buffer. */
 void itg_emit_strides(const itg_shape *shape, bool last, int64_t stride[ITG_MAX_RANK]);
 const char *itg_emit_pointer(itg_emitter *e, int32_t buffer);
+/* Whether both layouts of the buffer are the same bytes. */
+bool itg_emit_layouts_coincide(const itg_emitter *e, int32_t buffer);
 
 /* ---- operands ---- */
 /* An operand of a layer. */
@@ -219,6 +221,8 @@ void itg_emit_mac_spend(itg_emitter *e, itg_emit_layer *l, uint64_t most, bool a
  * input than with `apart` bytes (at most `behind`) and both apart. (c_spend.c) */
 bool itg_emit_mac_overlap_helps(itg_emitter *e, const itg_emit_layer *l, uint64_t apart,
                                 uint64_t behind);
+/* An estimate of a layer's instructions, 0 for other kinds. Needs l->macs. (c_spend.c) */
+double itg_emit_mac_work(itg_emitter *e, const itg_emit_layer *l);
 /* Whether output 0 may overlap input 0 if it begins *bytes before it, so that no block overwrites
  * what is read later. (c_mac.c) */
 bool itg_emit_mac_behind(itg_emitter *e, const itg_emit_layer *l, int64_t *bytes);

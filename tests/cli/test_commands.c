@@ -94,6 +94,35 @@ static void emitted_source_expects_the_programs_digest(void **state)
     itg_json_destroy(again);
 }
 
+/* Stripes give the same digest in less memory, as a program and as C source, which is verified. */
+static void less_memory_gives_the_same_digest(void **state)
+{
+    (void)state;
+    itg_json_destroy(run_json(UNIFORM " --json -o c.json"));
+    itg_json_destroy(run_json("realize digits.onnx c.json -o c.itg --json"));
+    itg_json *tiled = run_json("realize digits.onnx c.json -o t.itg --max-ram 3000 --json");
+    itg_json *whole_run = run_json("run c.itg --json --data digits_test_images.npy");
+    itg_json *tiled_run = run_json("run t.itg --json --data digits_test_images.npy");
+    assert_true(number(tiled, "peak_activation_bytes") <= 3000);
+    assert_string_equal(string(tiled_run, "digest"), string(whole_run, "digest"));
+    itg_json *source = run_json("realize c.itg --emit c -o source --max-ram 3000 --json");
+    assert_true(number(source, "arena_bytes") == number(tiled, "peak_activation_bytes"));
+    itg_json_destroy(run_json("verify source --json"));
+    remove_source("source");
+    outcome o = run("realize c.itg --emit c -o source --max-ram 1000");
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "; 1000 are allowed");
+    done(&o);
+    o = run("realize digits.onnx c.json --emit qdq -o x.onnx --max-ram 3000");
+    assert_int_equal(o.status, 2);
+    assert_contains(o.err, "--max-ram does not go with --emit qdq");
+    done(&o);
+    itg_json_destroy(tiled);
+    itg_json_destroy(whole_run);
+    itg_json_destroy(tiled_run);
+    itg_json_destroy(source);
+}
+
 /* Arithmetic like ONNX Runtime's leaves nothing to say; another's names its nodes. */
 static void a_qdq_model_says_where_it_differs(void **state)
 {
@@ -511,6 +540,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(simulated_realized_and_run_are_the_same_bits),
         cmocka_unit_test(emitted_source_expects_the_programs_digest),
+        cmocka_unit_test(less_memory_gives_the_same_digest),
         cmocka_unit_test(a_qdq_model_says_where_it_differs),
         cmocka_unit_test(the_thread_count_changes_nothing),
         cmocka_unit_test(the_float_network_needs_no_calibration),

@@ -123,6 +123,40 @@ static void emitting_without_memory(void **state)
     }
 }
 
+/* A program for less memory. */
+static bool tiles(void *context, int left)
+{
+    itg_program *out = NULL;
+    itg_tiling t;
+    itg_error err = {ITG_OK, ""};
+    int64_t bytes = 0;
+    assert_int_equal(itg_program_arena_bytes(context, &bytes, NULL), ITG_OK);
+    calls_left = left;
+    itg_status status = itg_program_tile(context, bytes - 1, &t, &out, &err);
+    bool done = spared(status, &err, out);
+    itg_program_destroy(out);
+    return done;
+}
+
+static void tiling_without_memory(void **state)
+{
+    (void)state;
+    int found = 0;
+    for (uint64_t seed = 1; found < 2 && seed < 200; seed++) {
+        itg_program *p = random_integer_program(seed), *out = NULL;
+        itg_tiling t;
+        int64_t bytes = 0;
+        if (itg_program_arena_bytes(p, &bytes, NULL) == ITG_OK && bytes > 0 &&
+            itg_program_tile(p, bytes - 1, &t, &out, NULL) == ITG_OK) {
+            until_spared(tiles, p, 5);
+            found++;
+        }
+        itg_program_destroy(out);
+        itg_program_destroy(p);
+    }
+    assert_int_equal(found, 2);
+}
+
 static void everything_without_memory(void **state)
 {
     (void)state;
@@ -195,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_without_memory),
         cmocka_unit_test(emitting_without_memory),
+        cmocka_unit_test(tiling_without_memory),
         cmocka_unit_test(integer_runs_allocate_nothing),
         cmocka_unit_test(products_without_memory),
     };

@@ -246,6 +246,15 @@ class Program:
         call(lib.itg_program_save_memory, self._program, *self._origin(), out)
         return take_buffer(out) or b""
 
+    def tile(self, max_ram: int) -> "Program":
+        """Returns a program that takes at most max_ram bytes of RAM as C source and gives the same bits: its first layers are
+        computed by stripes of rows (docs/emit-c.md, Stripes). Itself where it fits."""
+        if self.ram_bytes <= max_ram:
+            return self
+        arguments = (lib.itg_program_tile, self._program, max_ram, ffi.new("itg_tiling *"))
+        tiled = make("itg_program", lib.itg_program_destroy, *arguments, borrows_from=(self._program,))
+        return Program(tiled, model=self.model, strategy=self.strategy)
+
     def emit_c(
         self,
         folder: PathLike,

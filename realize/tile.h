@@ -1,0 +1,20 @@
+/* Programs that compute some of their steps by stripes: rows of the last result at a time, with the
+ * rows of each value before it that these depend on. The same codes in less memory, for more
+ * multiply-accumulates, since rows at the borders of stripes are computed twice (patch-based
+ * inference: MCUNetV2, Lin 2021; here rows alone). */
+#ifndef ITG_TILE_H
+#define ITG_TILE_H
+#include "realize/program.h"
+
+/* Steps first..last, of which only the results of step `last` are read behind them. */
+typedef struct itg_stripes {
+    int32_t first, last, count;
+} itg_stripes;
+
+/* Whether the steps can be computed by rows. (tile.c) */
+bool itg_stripes_fit(const itg_program *p, int32_t first, int32_t last);
+/* Makes the program, which reads the memory of p and must be destroyed first. */
+itg_status itg_stripes_build(const itg_program *p, const itg_stripes *stripes, itg_program **out,
+                             itg_error *err);
+int64_t itg_program_macs(const itg_program *p); /* saturated (tile_choose.c) */
+#endif

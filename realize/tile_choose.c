@@ -1,0 +1,90 @@
+/* Chooses the steps and the number of stripes by which a program fits into memory. */
+#include "realize/geometry.h"
+#include "realize/tile.h"
+#include <string.h>
+
+enum { MOST_STRIPES = 64 };
+
+int64_t itg_program_macs(const itg_program *p)
+{
+    int64_t macs = 0;
+    for (int32_t i = 0; i < p->step_count; i++) {
+        const itg_step *s = &p->steps[i];
+        if (s->kind == ITG_STEP_CONV || s->kind == ITG_STEP_MATMUL)
+            macs = itg_add_saturated(macs, p->values[s->outputs[0]].elements * itg_mac_terms(p, s));
+    }
+    return macs;
+}
+
+typedef struct choice {
+    itg_stripes stripes;
+    int64_t bytes, macs;
+    double work;
+} choice;
+
+/* Whether a is the better choice: within `most` bytes, then less work, then fewer stripes; beyond
+ * it, fewer bytes. */
+static bool is_better(const choice *a, const choice *b, int64_t most)
+{
+    if (a->bytes > most || b->bytes > most) return a->bytes < b->bytes;
+    if (a->work != b->work) return a->work < b->work;
+    return a->stripes.count < b->stripes.count;
+}
+
+static itg_status try(const itg_program *p, int64_t most, const itg_stripes *stripes, choice *best,
+                      itg_error *err)
+{
+    choice c = {.stripes = *stripes};
+    itg_program *q = NULL;
+    itg_status status = itg_stripes_build(p, stripes, &q, err);
+    if (status == ITG_OK) status = itg_program_work(q, &c.bytes, &c.work, err);
+    if (status == ITG_OK) {
+        c.macs = itg_program_macs(q);
+        if (is_better(&c, best, most)) *best = c;
+    }
+    itg_program_destroy(q);
+    return status;
+}
+
+/* Tries stripes of steps first.. up to every later one. */
+static itg_status try_from(const itg_program *p, int64_t most, int32_t first, choice *best,
+                           itg_error *err)
+{
+    itg_status status = ITG_OK;
+    for (int32_t last = first; last < p->step_count && status == ITG_OK; last++) {
+        if (!itg_stripes_fit(p, first, last)) continue;
+        const int64_t rows = p->values[p->steps[last].outputs[0]].shape.dims[2];
+        for (int32_t n = 2; n <= rows && n <= MOST_STRIPES && status == ITG_OK;
+             n += n < 8 ? 1 : n / 4)
+            status = try(p, most, &(itg_stripes){first, last, n}, best, err);
+    }
+    return status;
+}
+
+itg_status itg_program_tile(const itg_program *p, int64_t most, itg_tiling *tiling,
+                            itg_program **out, itg_error *err)
+{
+    choice best = {.stripes = {.count = 1}};
+    int32_t first = 0;
+    itg_status status = itg_program_work(p, &best.bytes, &best.work, err);
+    best.macs = itg_program_macs(p);
+    const choice whole = best;
+    *out = NULL;
+    while (first < p->step_count && !itg_stripes_fit(p, first, first))
+        first++;
+    if (status == ITG_OK && best.bytes > most) status = try_from(p, most, first, &best, err);
+    if (status == ITG_OK && best.bytes > most)
+        status = itg_fail(err, ITG_INFEASIBLE,
+                          "%s: it takes %lld bytes of RAM, and %lld at least if its first layers "
+                          "are computed by stripes; %lld are allowed",
+                          p->name, (long long)whole.bytes, (long long)best.bytes, (long long)most);
+    const bool any = best.stripes.count > 1;
+    if (status == ITG_OK && any) status = itg_stripes_build(p, &best.stripes, out, err);
+    *tiling = (itg_tiling){.stripes = any ? best.stripes.count : 0,
+                           .layers = any ? best.stripes.last - best.stripes.first + 1 : 0,
+                           .whole_bytes = whole.bytes,
+                           .bytes = best.bytes,
+                           .whole_macs = whole.macs,
+                           .macs = best.macs};
+    return status;
+}
