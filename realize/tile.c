@@ -52,8 +52,7 @@ static itg_window window_of(const itg_program *p, const itg_step *s)
 static rows under_windows(const itg_window *w, rows y)
 {
     const int64_t reach = (w->kernel[0] - 1) * w->dilation[0] + 1;
-    return (rows){y.lo * w->stride[0] - w->pad_top,
-                  (y.hi - 1) * w->stride[0] - w->pad_top + reach};
+    return (rows){y.lo * w->stride[0] - w->pad_top, (y.hi - 1) * w->stride[0] - w->pad_top + reach};
 }
 
 static rows rows_needed(const itg_program *p, const itg_step *s, rows y)
@@ -152,9 +151,8 @@ static const char *text(builder *b, const char *made)
 /* A name of q: that of the value, or "value/stripe2". */
 static const char *fresh_name(builder *b, const char *name, bool whole)
 {
-    const char *wanted = whole ? name
-                               : text(b, itg_arena_format(b->q->arena, "%s/stripe%d", name,
-                                                          (int)b->stripe));
+    const char *wanted =
+        whole ? name : text(b, itg_arena_format(b->q->arena, "%s/stripe%d", name, (int)b->stripe));
     return text(b, itg_names_unique(&b->names, wanted, 0));
 }
 

@@ -16,5 +16,10 @@ bool itg_stripes_fit(const itg_program *p, int32_t first, int32_t last);
 /* Makes the program, which reads the memory of p and must be destroyed first. */
 itg_status itg_stripes_build(const itg_program *p, const itg_stripes *stripes, itg_program **out,
                              itg_error *err);
+/* Chooses the quickest stripes, by an estimate, by which the program takes at most `most` bytes as
+ * C source; those that take the least if none suffice; count 0 if it fits as it is, or nothing
+ * makes it smaller. (tile_choose.c) */
+itg_status itg_stripes_choose(const itg_program *p, int64_t most, itg_stripes *out,
+                              itg_tiling *tiling, itg_error *err);
 int64_t itg_program_macs(const itg_program *p); /* saturated (tile_choose.c) */
 #endif

@@ -61,30 +61,40 @@ static itg_status try_from(const itg_program *p, int64_t most, int32_t first, ch
     return status;
 }
 
-itg_status itg_program_tile(const itg_program *p, int64_t most, itg_tiling *tiling,
-                            itg_program **out, itg_error *err)
+itg_status itg_stripes_choose(const itg_program *p, int64_t most, itg_stripes *out,
+                              itg_tiling *tiling, itg_error *err)
 {
-    choice best = {.stripes = {.count = 1}};
+    choice best = {.stripes = {0, 0, 0}};
     int32_t first = 0;
     itg_status status = itg_program_work(p, &best.bytes, &best.work, err);
     best.macs = itg_program_macs(p);
     const choice whole = best;
-    *out = NULL;
     while (first < p->step_count && !itg_stripes_fit(p, first, first))
         first++;
     if (status == ITG_OK && best.bytes > most) status = try_from(p, most, first, &best, err);
-    if (status == ITG_OK && best.bytes > most)
-        status = itg_fail(err, ITG_INFEASIBLE,
-                          "%s: it takes %lld bytes of RAM, and %lld at least if its first layers "
-                          "are computed by stripes; %lld are allowed",
-                          p->name, (long long)whole.bytes, (long long)best.bytes, (long long)most);
-    const bool any = best.stripes.count > 1;
-    if (status == ITG_OK && any) status = itg_stripes_build(p, &best.stripes, out, err);
-    *tiling = (itg_tiling){.stripes = any ? best.stripes.count : 0,
-                           .layers = any ? best.stripes.last - best.stripes.first + 1 : 0,
+    const int32_t count = best.stripes.count;
+    *out = best.stripes;
+    *tiling = (itg_tiling){.stripes = count,
+                           .layers = count > 0 ? best.stripes.last - best.stripes.first + 1 : 0,
                            .whole_bytes = whole.bytes,
                            .bytes = best.bytes,
                            .whole_macs = whole.macs,
                            .macs = best.macs};
     return status;
+}
+
+itg_status itg_program_tile(const itg_program *p, int64_t most, itg_tiling *tiling,
+                            itg_program **out, itg_error *err)
+{
+    itg_stripes stripes;
+    *out = NULL;
+    itg_status status = itg_stripes_choose(p, most, &stripes, tiling, err);
+    if (status != ITG_OK) return status;
+    if (tiling->bytes > most)
+        return itg_fail(err, ITG_INFEASIBLE,
+                        "%s: it takes %lld bytes of RAM, and %lld at least if its first layers are "
+                        "computed by stripes; %lld are allowed",
+                        p->name, (long long)tiling->whole_bytes, (long long)tiling->bytes,
+                        (long long)most);
+    return stripes.count > 0 ? itg_stripes_build(p, &stripes, out, err) : ITG_OK;
 }

@@ -26,6 +26,50 @@ void itg_evaluator_deinit(itg_evaluator *e)
     itg_point_space_destroy(e->points);
 }
 
+/* ---- costs ---- */
+
+/* Makes the steps of nodes the steps of a program; false: it has none of them. */
+static bool steps_of(const itg_program *p, const itg_stripes *nodes, itg_stripes *out)
+{
+    *out = (itg_stripes){-1, -1, nodes->count};
+    for (int32_t i = 0; i < p->step_count; i++) {
+        if (p->steps[i].node == nodes->first && out->first < 0) out->first = i;
+        if (p->steps[i].node == nodes->last) out->last = i;
+    }
+    return out->first >= 0 && out->last >= out->first &&
+           itg_stripes_fit(p, out->first, out->last) &&
+           p->values[p->steps[out->last].outputs[0]].shape.dims[2] >= nodes->count;
+}
+
+/* Takes the RAM and the cycles of stripes, if the whole program exceeds the limit. The cycles grow
+ * as the multiply-accumulates do. */
+static itg_status cost_stripes(const itg_evaluator *e, const itg_program *program, itg_score *score,
+                               itg_error *err)
+{
+    itg_stripes stripes;
+    itg_program *striped = NULL;
+    int64_t bytes = 0;
+    double *ram = &score->value[ITG_METRIC_PEAK_ACTIVATION_BYTES];
+    if (e->stripes.count == 0 || !(*ram > e->max_ram) || !steps_of(program, &e->stripes, &stripes))
+        return ITG_OK;
+    itg_status status = itg_stripes_build(program, &stripes, &striped, err);
+    if (status == ITG_OK) status = itg_program_ram_bytes(striped, &bytes, err);
+    if (status == ITG_OK && (double)bytes < *ram) {
+        *ram = (double)bytes;
+        score->value[ITG_METRIC_CYCLES] *=
+            (double)itg_program_macs(striped) / (double)itg_program_macs(program);
+    }
+    itg_program_destroy(striped);
+    return status;
+}
+
+static itg_status cost_program(const itg_evaluator *e, const itg_annotated *annotated,
+                               const itg_program *program, itg_score *score, itg_error *err)
+{
+    itg_status status = itg_program_costs(e->hw, annotated, program, score, err);
+    return status == ITG_OK ? cost_stripes(e, program, score, err) : status;
+}
+
 /* Sets the least quality (an SQNR; top-1 if there are labels; else agreement) that the evaluation
  * must still be able to reach. `costs` are known; *most is memory for it. */
 static void set_least(const itg_scoring *scoring, const itg_score *costs, double *most,
@@ -125,8 +169,7 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
         status = itg_annotate_with(evaluator->model, evaluator->hw, strategy, &evaluator->constants,
                                    &annotated, err);
     if (status == ITG_OK) status = itg_realize_program(annotated, NULL, &program, err);
-    if (status == ITG_OK)
-        status = itg_program_costs(evaluator->hw, annotated, program, &score, err);
+    if (status == ITG_OK) status = cost_program(evaluator, annotated, program, &score, err);
     if (status == ITG_OK) status = score_program(evaluator, program, scoring, &score, err);
     if (status == ITG_OK) *out = score;
     itg_program_destroy(program);
@@ -201,7 +244,7 @@ static itg_status cost_with_ram(const itg_evaluator *evaluator, const itg_annota
     itg_program *program = NULL;
     const itg_realize_options options = {ITG_REALIZE_OPTIONS_VERSION, .allow_overflow = true};
     itg_status status = itg_realize_program(annotated, &options, &program, err);
-    if (status == ITG_OK) status = itg_program_costs(evaluator->hw, annotated, program, score, err);
+    if (status == ITG_OK) status = cost_program(evaluator, annotated, program, score, err);
     itg_program_destroy(program);
     return status;
 }
@@ -228,4 +271,36 @@ itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *poi
     itg_annotated_destroy(annotated);
     itg_strategy_destroy(strategy);
     return status;
+}
+
+itg_status itg_evaluator_choose_stripes(itg_evaluator *e, double max_ram, itg_tiling *tiling,
+                                        itg_error *err)
+{
+    const itg_realize_options options = {ITG_REALIZE_OPTIONS_VERSION, .allow_overflow = true};
+    itg_strategy *strategy = NULL;
+    itg_annotated *annotated = NULL;
+    itg_program *program = NULL;
+    itg_stripes stripes = {0};
+    itg_error why = {0};
+    int32_t *point = malloc(sizeof *point * ((size_t)e->points->space.dim_count + 1));
+    *tiling = (itg_tiling){0};
+    if (!point) return itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space");
+    itg_point_space_corner(e->points, false, point);
+    itg_status status = resolve(e, point, ITG_THRESHOLD_MAX, &strategy, &why);
+    if (status == ITG_OK)
+        status = itg_annotate_with(e->model, e->hw, strategy, &e->constants, &annotated, &why);
+    if (status == ITG_OK) status = itg_realize_program(annotated, &options, &program, &why);
+    if (status == ITG_OK)
+        status = itg_stripes_choose(program, (int64_t)max_ram, &stripes, tiling, &why);
+    if (status == ITG_OK && stripes.count > 0) {
+        e->max_ram = max_ram;
+        e->stripes = (itg_stripes){program->steps[stripes.first].node,
+                                   program->steps[stripes.last].node, stripes.count};
+    }
+    itg_program_destroy(program);
+    itg_annotated_destroy(annotated);
+    itg_strategy_destroy(strategy);
+    free(point);
+    /* What has no C source, or cannot be run at its widest, has no stripes. */
+    return status == ITG_NO_MEMORY ? itg_fail(err, status, "%s", why.message) : ITG_OK;
 }

@@ -3,6 +3,7 @@
 #define ITG_EVALUATOR_H
 #include "realize/batch.h"
 #include "realize/realize.h"
+#include "realize/tile.h"
 #include "recover/recover.h"
 #include "search/objective.h"
 #include "search/point_space.h"
@@ -47,10 +48,17 @@ typedef struct itg_evaluator {
     bool measures[ITG_METRIC_COUNT]; /* asked for: the goal's quality */
     itg_stop stop;                   /* of every score */
     const itg_recovered *recovered;  /* codes of weights; NULL: the nearest */
+    /* RAM above the limit is that of stripes of the steps of nodes `first` to `last`, as
+     * itg_program_tile makes them; count 0: there are none. */
+    double max_ram;
+    itg_stripes stripes; /* of nodes */
 } itg_evaluator;
 /* Chooses the kernels and makes the caches; cache_bytes: for activations, 0: none. */
 itg_status itg_evaluator_init(itg_evaluator *evaluator, int64_t cache_bytes, itg_error *err);
 void itg_evaluator_deinit(itg_evaluator *evaluator);
+/* Chooses the stripes for a limit of RAM, by the widest point; the points must be known. */
+itg_status itg_evaluator_choose_stripes(itg_evaluator *evaluator, double max_ram,
+                                        itg_tiling *tiling, itg_error *err);
 
 /* The samples of a score, their labels, and the float network's results on them. */
 typedef struct itg_sample_set {

@@ -25,6 +25,31 @@ static itg_status check_options(const itg_search_options *o, itg_error *err)
     return ITG_OK;
 }
 
+/* Says how a limit of RAM is kept. */
+static void note_stripes(const itg_searching *s, const itg_tiling *t, double most)
+{
+    const itg_search_hooks *h = s->hooks;
+    char text[256];
+    if (!h || !h->note || t->stripes == 0) return;
+    snprintf(text, sizeof text,
+             "RAM is that of %d stripes of %d layers, as realize --max-ram %.0f makes them, where "
+             "the whole takes more: %lld bytes at the widest, whole %lld",
+             (int)t->stripes, (int)t->layers, most, (long long)t->bytes, (long long)t->whole_bytes);
+    h->note(h->context, text);
+}
+
+/* Where the widest strategy exceeds the limit of RAM, strategies are computed by stripes. */
+static itg_status choose_stripes(itg_searching *s, itg_error *err)
+{
+    const itg_goal goal = itg_goal_on(&s->options->goal, s->hw);
+    const double most = itg_goal_limit(&goal, ITG_METRIC_PEAK_ACTIVATION_BYTES);
+    itg_tiling tiling;
+    if (most <= 0) return ITG_OK;
+    itg_status status = itg_evaluator_choose_stripes(&s->evaluator, most, &tiling, err);
+    if (status == ITG_OK) note_stripes(s, &tiling, most);
+    return status;
+}
+
 itg_status itg_search_make_space(itg_searching *s, itg_error *err)
 {
     itg_evaluator *e = &s->evaluator;
@@ -34,7 +59,7 @@ itg_status itg_search_make_space(itg_searching *s, itg_error *err)
     if (status == ITG_OK)
         status = itg_threshold_cache_create(s->model, s->hw, e->points->groups, s->stats, &e->cache,
                                             err);
-    return status;
+    return status == ITG_OK ? choose_stripes(s, err) : status;
 }
 
 static void note_flat_cost(const itg_searching *s)

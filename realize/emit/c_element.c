@@ -220,13 +220,13 @@ static const char *between_text(itg_emitter *e, const itg_emit_operand *x,
 /* Writes the entries of the table of output o. Their type is left open. */
 static itg_emit_operand write_table(itg_emitter *e, const itg_pvalue *v, int32_t o)
 {
-    itg_emit_operand table = {.name = "", .lo = INT64_MAX, .hi = INT64_MIN};
+    itg_emit_operand table = {.name = ""};
     int64_t *codes = itg_emit_alloc(e, (size_t)v->elements, sizeof *codes);
     if (codes == NULL) return table;
     for (int64_t i = 0; i < v->elements; i++) {
         codes[i] = itg_load(v->dtype, v->data, i);
-        if (codes[i] < table.lo) table.lo = codes[i];
-        if (codes[i] > table.hi) table.hi = codes[i];
+        if (i == 0 || codes[i] < table.lo) table.lo = codes[i];
+        if (i == 0 || codes[i] > table.hi) table.hi = codes[i];
     }
     table.name = itg_emit_array(e, itg_emit_text(e, "table%d", (int)o), codes, v->elements);
     return table;

@@ -106,6 +106,41 @@ static void a_resumed_search_keeps_them_too(void **state)
     done(&shown);
 }
 
+/* Where images of the whole network exceed the limit, the search counts stripes, which realize then
+ * makes; another thread count and a resumed search find the same. */
+static void a_limit_below_whole_images_is_kept_by_stripes(void **state)
+{
+    (void)state;
+#define STRIPED SEARCH " --hw cortex-m --max-size 1M --max-ram 3000 --trials 20"
+    itg_json *found = run_json(STRIPED " -o striped.json --threads 2");
+    itg_json *first = run_json("search digits.onnx --search-samples 100 --calibration-samples 50 "
+                               "--limit 300 --quiet --json" DATA " --seed 4 --hw cortex-m "
+                               "--max-size 1M --max-ram 3000 --trials 7 --db striped.db");
+    itg_json *again = run_json("search --resume 1 --db striped.db --trials 20 --quiet --json");
+    itg_json *whole = run_json("realize digits.onnx striped.json -o whole.itg --json");
+    itg_json *emitted = run_json("realize digits.onnx striped.json --emit c -o source "
+                                 "--max-ram 3000 --json");
+    const double figure = number(found, "best.peak_activation_bytes");
+    assert_true(truth(found, "goal_met"));
+    assert_true(figure <= 3000);
+    assert_true(number(whole, "peak_activation_bytes") > 3000);
+    assert_true(number(emitted, "arena_bytes") == figure);
+    assert_true(number(again, "best.peak_activation_bytes") == figure);
+    assert_string_equal(string(again, "best.digest"), string(found, "best.digest"));
+    assert_int_equal(system("rm -r source"), 0);
+    itg_json_destroy(found);
+    itg_json_destroy(first);
+    itg_json_destroy(again);
+    itg_json_destroy(whole);
+    itg_json_destroy(emitted);
+    outcome o = run("search digits.onnx --hw cortex-m --trials 2 --search-samples 50 "
+                    "--calibration-samples 50 --max-ram 3000 --max-size 1M" DATA);
+    assert_contains(o.err,
+                    "RAM is that of 4 stripes of 2 layers, as realize --max-ram 3000 makes "
+                    "them, where the whole takes more: 2920 bytes at the widest, whole 3512");
+    done(&o);
+}
+
 static void what_does_not_fit_is_said(void **state)
 {
     (void)state;
@@ -175,6 +210,7 @@ int main(void)
         cmocka_unit_test(every_searcher_keeps_the_limits_of_the_description),
         cmocka_unit_test(a_tighter_option_is_kept_and_told_apart),
         cmocka_unit_test(a_resumed_search_keeps_them_too),
+        cmocka_unit_test(a_limit_below_whole_images_is_kept_by_stripes),
         cmocka_unit_test(what_does_not_fit_is_said),
     };
     return cmocka_run_group_tests(tests, begin, end);
