@@ -211,8 +211,9 @@ static int print_json(const work *w)
         itg_json_put_text(&json, "strategy", w->args->arguments[1]);
     }
     json_written(w, &json);
-    if (w->tiling.stripes > 1) {
+    if (w->tiled) {
         itg_json_begin(&json, "tiling", '{');
+        itg_json_put_bool(&json, "by_products", w->tiling.by_products);
         itg_json_put_int(&json, "layers", w->tiling.layers);
         itg_json_put_int(&json, "stripes", w->tiling.stripes);
         itg_json_put_int(&json, "whole_bytes", w->tiling.whole_bytes);
@@ -260,6 +261,9 @@ static int print_overflows(const itg_program *program, const itg_bound *bounds, 
 static void print_tiling(const itg_tiling *t)
 {
     char a[32];
+    if (t->by_products)
+        itg_cli_print_line("products", "of recurrent inputs step by step, for %s bytes less RAM",
+                           itg_cli_count_text(t->whole_bytes - t->bytes, a));
     if (t->stripes < 2) return;
     itg_cli_print_line(
         "stripes", "%d of %d layers, for %s bytes less RAM and %+.1f %% multiply-accumulates",

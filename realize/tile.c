@@ -1,6 +1,5 @@
-#include "realize/tile.h"
-#include "graph/names.h"
 #include "realize/geometry.h"
+#include "realize/tile_build.h"
 #include <string.h>
 
 enum { ROWS = 2 }; /* the axis of [1,C,H,W] */
@@ -129,136 +128,53 @@ bool itg_stripes_fit(const itg_program *p, int32_t first, int32_t last)
 /* ---- building ---- */
 
 typedef struct builder {
-    const itg_program *p;
-    itg_program *q;
+    itg_tiler t;
     itg_stripes stripes;
-    int32_t *whole; /* [values of p]: in q, or ITG_NONE */
-    int32_t *part;  /* [values of p]: its rows `have` in q, or ITG_NONE */
+    int32_t *part; /* [values of p]: its rows `have` in q, or ITG_NONE */
     rows *have;
-    itg_names names;
     int32_t stripe; /* being made */
-    itg_error *err;
-    itg_status status;
 } builder;
 
-static const char *text(builder *b, const char *made)
+static int32_t add_part(builder *b, int32_t like, rows r)
 {
-    if (!made && b->status == ITG_OK)
-        b->status = itg_fail(b->err, ITG_NO_MEMORY, "%s: no memory for stripes", b->p->name);
-    return made ? made : "";
-}
-
-/* A name of q: that of the value, or "value/stripe2". */
-static const char *fresh_name(builder *b, const char *name, bool whole)
-{
-    const char *wanted =
-        whole ? name : text(b, itg_arena_format(b->q->arena, "%s/stripe%d", name, (int)b->stripe));
-    return text(b, itg_names_unique(&b->names, wanted, 0));
-}
-
-/* Adds a value like one of p; rows NULL: all of it. */
-static int32_t add_value(builder *b, int32_t from, const rows *r)
-{
-    const itg_pvalue *v = &b->p->values[from];
-    itg_shape shape = v->shape;
-    int32_t id = ITG_NONE;
-    if (r) shape.dims[ROWS] = r->hi - r->lo;
-    const char *name = fresh_name(b, v->name, !r);
-    if (b->status == ITG_OK)
-        b->status = itg_program_add_value(b->q, name, v->dtype, &shape, &id, b->err);
-    if (b->status != ITG_OK) return ITG_NONE;
-    b->q->values[id].quantized = v->quantized;
-    b->q->values[id].q = v->q;
-    b->q->values[id].data = v->data;
-    return id;
-}
-
-/* Adds a step like one of p, without operands. NULL: failed. */
-static itg_step *add_step(builder *b, const itg_step *like, const char *name)
-{
-    itg_step *s = NULL;
-    if (b->status == ITG_OK)
-        b->status = itg_program_add_step(b->q, like->kind, name, like->input_count,
-                                         like->output_count, &s, b->err);
-    if (b->status != ITG_OK) return NULL;
-    const itg_step made = *s;
-    *s = *like;
-    s->name = made.name;
-    s->inputs = made.inputs;
-    s->outputs = made.outputs;
-    s->outs = like->outs;
-    return s;
-}
-
-static void copy_step(builder *b, const itg_step *from)
-{
-    for (int32_t i = 0; i < from->output_count; i++)
-        b->whole[from->outputs[i]] = add_value(b, from->outputs[i], NULL);
-    itg_step *s = add_step(b, from, from->name);
-    for (int32_t i = 0; s && i < from->input_count; i++)
-        s->inputs[i] = from->inputs[i] == ITG_NONE ? ITG_NONE : b->whole[from->inputs[i]];
-    for (int32_t i = 0; s && i < from->output_count; i++)
-        s->outputs[i] = b->whole[from->outputs[i]];
-}
-
-/* Adds a Slice of rows, or (concat) a Concat of rows. */
-static itg_step *add_move(builder *b, itg_op op, const itg_step *of, int32_t inputs)
-{
-    const itg_step like = {.kind = ITG_STEP_MOVE,
-                           .op = op,
-                           .node = of->node,
-                           .attrs = itg_attrs_default(op),
-                           .input_count = inputs,
-                           .output_count = 1};
-    itg_step *s = add_step(b, &like, of->name);
-    if (!s) return NULL;
-    s->outs = itg_arena_array(b->q->arena, 1, sizeof *s->outs);
-    if (!s->outs) (void)text(b, NULL);
-    return b->status == ITG_OK ? s : NULL;
+    itg_shape shape = b->t.p->values[like].shape;
+    shape.dims[ROWS] = r.hi - r.lo;
+    return itg_tiler_part(&b->t, like, &shape, b->stripe);
 }
 
 /* Returns rows of a value of p that lies in q in whole or in part. */
 static int32_t take_rows(builder *b, const itg_step *reader, int32_t value, rows r)
 {
     const bool in_part = b->part[value] != ITG_NONE;
-    const int32_t from = in_part ? b->part[value] : b->whole[value];
+    const int32_t from = in_part ? b->part[value] : b->t.whole[value];
     const int64_t start = in_part ? b->have[value].lo : 0;
-    if (b->status != ITG_OK) return ITG_NONE;
-    if (r.lo == start && r.hi - r.lo == height(&b->q->values[from])) return from;
-    const int32_t to = add_value(b, value, &r);
-    itg_step *s = add_move(b, ITG_OP_SLICE, reader, 1);
-    if (!s) return ITG_NONE;
-    s->attrs.axes_count = 1;
-    s->attrs.axes[0] = ROWS;
-    s->attrs.starts[0] = r.lo - start;
-    s->attrs.steps[0] = 1;
-    s->inputs[0] = from;
-    s->outputs[0] = to;
+    if (b->t.status != ITG_OK) return ITG_NONE;
+    if (r.lo == start && r.hi - r.lo == height(&b->t.q->values[from])) return from;
+    const int32_t to = add_part(b, value, r);
+    itg_tiler_slice(&b->t, reader, ROWS, r.lo - start, from, to);
     return to;
 }
 
 /* Computes rows `have` of a step's results. */
 static void make_part(builder *b, const itg_step *from)
 {
-    int32_t input[ITG_MAX_RANK + 2], *inputs = input;
+    const itg_program *p = b->t.p;
     const rows y = b->have[from->outputs[0]];
-    if (from->input_count > (int32_t)(sizeof input / sizeof *input))
-        inputs = itg_arena_array(b->q->arena, (size_t)from->input_count, sizeof *inputs);
-    if (!inputs) (void)text(b, NULL);
-    for (int32_t i = 0; b->status == ITG_OK && i < from->input_count; i++)
-        inputs[i] = by_rows(b->p, from, i)
-                        ? take_rows(b, from, from->inputs[i], rows_needed(b->p, from, y))
-                        : b->whole[from->inputs[i]];
+    int32_t *inputs = itg_tiler_array(&b->t, from->input_count, sizeof *inputs);
+    for (int32_t i = 0; b->t.status == ITG_OK && i < from->input_count; i++)
+        inputs[i] = by_rows(p, from, i)
+                        ? take_rows(b, from, from->inputs[i], rows_needed(p, from, y))
+                        : b->t.whole[from->inputs[i]];
     for (int32_t i = 0; i < from->output_count; i++)
-        b->part[from->outputs[i]] = add_value(b, from->outputs[i], &y);
-    itg_step *s = add_step(b, from, from->name);
+        b->part[from->outputs[i]] = add_part(b, from->outputs[i], y);
+    itg_step *s = itg_tiler_step(&b->t, from);
     if (!s) return;
     memcpy(s->inputs, inputs, (size_t)from->input_count * sizeof *inputs);
     for (int32_t i = 0; i < from->output_count; i++)
         s->outputs[i] = b->part[from->outputs[i]];
     if (!is_window(from)) return;
-    const itg_window w = window_of(b->p, from);
-    const rows x = under_windows(&w, y), inside = rows_needed(b->p, from, y);
+    const itg_window w = window_of(p, from);
+    const rows x = under_windows(&w, y), inside = rows_needed(p, from, y);
     s->attrs.pad[0] = inside.lo - x.lo;
     s->attrs.pad[2] = x.hi - inside.hi;
 }
@@ -266,7 +182,7 @@ static void make_part(builder *b, const itg_step *from)
 /* Sets which rows each value of the steps needs for rows y of the last. */
 static void find_rows(builder *b, rows y)
 {
-    const itg_program *p = b->p;
+    const itg_program *p = b->t.p;
     for (int32_t i = b->stripes.first; i <= b->stripes.last; i++)
         for (int32_t k = 0; k < p->steps[i].output_count; k++)
             b->have[p->steps[i].outputs[k]] = i == b->stripes.last ? y : (rows){0, 0};
@@ -286,8 +202,8 @@ static void find_rows(builder *b, rows y)
 static void make_stripe(builder *b, rows y)
 {
     find_rows(b, y);
-    for (int32_t i = b->stripes.first; i <= b->stripes.last && b->status == ITG_OK; i++) {
-        const itg_step *s = &b->p->steps[i];
+    for (int32_t i = b->stripes.first; i <= b->stripes.last && b->t.status == ITG_OK; i++) {
+        const itg_step *s = &b->t.p->steps[i];
         if (b->have[s->outputs[0]].hi > 0) make_part(b, s);
     }
 }
@@ -295,77 +211,42 @@ static void make_stripe(builder *b, rows y)
 /* Makes the steps by stripes, and the last step's results of them. */
 static void make_stripes(builder *b)
 {
-    const itg_step *last = &b->p->steps[b->stripes.last];
+    const itg_program *p = b->t.p;
+    const itg_step *last = &p->steps[b->stripes.last];
     const int32_t outputs = last->output_count, count = b->stripes.count;
-    const int64_t all = height(&b->p->values[last->outputs[0]]);
-    int32_t *parts = itg_arena_array(b->q->arena, (size_t)outputs * (size_t)count, sizeof *parts);
-    if (!parts) (void)text(b, NULL);
-    for (b->stripe = 0; b->stripe < count && b->status == ITG_OK; b->stripe++) {
+    const int64_t all = height(&p->values[last->outputs[0]]);
+    int32_t *parts = itg_tiler_array(&b->t, (int64_t)outputs * count, sizeof *parts);
+    for (b->stripe = 0; b->stripe < count && b->t.status == ITG_OK; b->stripe++) {
         make_stripe(b, (rows){all * b->stripe / count, all * (b->stripe + 1) / count});
         for (int32_t k = 0; k < outputs; k++)
             parts[k * count + b->stripe] = b->part[last->outputs[k]];
-        for (int32_t v = 0; v < b->p->value_count; v++)
+        for (int32_t v = 0; v < p->value_count; v++)
             b->part[v] = ITG_NONE;
     }
-    for (int32_t k = 0; k < outputs && b->status == ITG_OK; k++) {
-        const int32_t to = b->whole[last->outputs[k]] = add_value(b, last->outputs[k], NULL);
-        itg_step *s = add_move(b, ITG_OP_CONCAT, last, count);
+    itg_tiler_outputs(&b->t, last);
+    for (int32_t k = 0; k < outputs && b->t.status == ITG_OK; k++) {
+        itg_step *s = itg_tiler_move(&b->t, ITG_OP_CONCAT, last, count);
         if (!s) return;
         s->attrs.axis = ROWS;
         memcpy(s->inputs, parts + (size_t)k * (size_t)count, (size_t)count * sizeof *parts);
-        s->outputs[0] = to;
+        s->outputs[0] = b->t.whole[last->outputs[k]];
     }
-}
-
-static int32_t *copied(builder *b, const int32_t *values, int32_t count)
-{
-    int32_t *out = itg_arena_array(b->q->arena, (size_t)count + 1, sizeof *out);
-    if (!out) (void)text(b, NULL);
-    for (int32_t i = 0; out && i < count; i++)
-        out[i] = b->whole[values[i]];
-    return out;
-}
-
-static void build(builder *b)
-{
-    const itg_program *p = b->p;
-    itg_program *q = b->q;
-    for (int32_t v = 0; v < p->value_count; v++) {
-        b->part[v] = ITG_NONE;
-        b->whole[v] = p->values[v].producer == ITG_NONE ? add_value(b, v, NULL) : ITG_NONE;
-    }
-    for (int32_t i = 0; i < p->step_count && b->status == ITG_OK; i++) {
-        if (i < b->stripes.first || i > b->stripes.last) copy_step(b, &p->steps[i]);
-        if (i == b->stripes.last) make_stripes(b);
-    }
-    q->inputs = copied(b, p->inputs, p->input_count);
-    q->outputs = copied(b, p->outputs, p->output_count);
-    q->input_count = p->input_count;
-    q->output_count = p->output_count;
-    q->metadata_key = p->metadata_key;
-    q->metadata_value = p->metadata_value;
-    q->metadata_count = p->metadata_count;
 }
 
 itg_status itg_stripes_build(const itg_program *p, const itg_stripes *stripes, itg_program **out,
                              itg_error *err)
 {
-    const size_t values = (size_t)p->value_count + 1;
-    builder b = {.p = p, .stripes = *stripes, .err = err};
-    b.status = itg_program_create(p->name, &b.q, err);
-    if (b.status != ITG_OK) return b.status;
-    b.names.arena = b.q->arena;
-    b.whole = itg_arena_array(b.q->arena, values, sizeof *b.whole);
-    b.part = itg_arena_array(b.q->arena, values, sizeof *b.part);
-    b.have = itg_arena_array(b.q->arena, values, sizeof *b.have);
-    if (!b.whole || !b.part || !b.have)
-        (void)text(&b, NULL);
-    else
-        build(&b);
-    if (b.status == ITG_OK) b.status = itg_program_finish(b.q, ITG_BOUNDS_STORE, err);
-    if (b.status == ITG_OK)
-        *out = b.q;
-    else
-        itg_program_destroy(b.q);
-    return b.status;
+    builder b = {.stripes = *stripes};
+    if (stripes->by_products) return itg_products_build(p, out, err);
+    if (itg_tiler_begin(&b.t, p, err) == ITG_OK) {
+        b.part = itg_tiler_array(&b.t, p->value_count, sizeof *b.part);
+        b.have = itg_tiler_array(&b.t, p->value_count, sizeof *b.have);
+        for (int32_t v = 0; b.part && v < p->value_count; v++)
+            b.part[v] = ITG_NONE;
+    }
+    for (int32_t i = 0; i < p->step_count && b.t.status == ITG_OK; i++) {
+        if (i < stripes->first || i > stripes->last) itg_tiler_copy(&b.t, &p->steps[i]);
+        if (i == stripes->last) make_stripes(&b);
+    }
+    return itg_tiler_end(&b.t, out);
 }

@@ -6,9 +6,12 @@
 #define ITG_TILE_H
 #include "realize/program.h"
 
-/* Steps first..last, of which only the results of step `last` are read behind them. */
+/* Steps first..last, of which only the results of step `last` are read behind them, by `count`
+ * stripes; or by_products: products of many rows, of which parts are read apart, as one product for
+ * each part (tile_products.c). */
 typedef struct itg_stripes {
     int32_t first, last, count;
+    bool by_products;
 } itg_stripes;
 
 /* Whether the steps can be computed by rows. (tile.c) */
@@ -21,5 +24,9 @@ itg_status itg_stripes_build(const itg_program *p, const itg_stripes *stripes, i
  * makes it smaller. (tile_choose.c) */
 itg_status itg_stripes_choose(const itg_program *p, int64_t most, itg_stripes *out,
                               itg_tiling *tiling, itg_error *err);
+/* Whether there are such products; and the program of by_products, a copy if there are none.
+ * (tile_products.c) */
+itg_status itg_products_find(const itg_program *p, bool *any, itg_error *err);
+itg_status itg_products_build(const itg_program *p, itg_program **out, itg_error *err);
 int64_t itg_program_macs(const itg_program *p); /* saturated (tile_choose.c) */
 #endif

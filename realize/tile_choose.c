@@ -56,7 +56,7 @@ static itg_status try_from(const itg_program *p, int64_t most, int32_t first, ch
         const int64_t rows = p->values[p->steps[last].outputs[0]].shape.dims[2];
         for (int32_t n = 2; n <= rows && n <= MOST_STRIPES && status == ITG_OK;
              n += n < 8 ? 1 : n / 4)
-            status = try(p, most, &(itg_stripes){first, last, n}, best, err);
+            status = try(p, most, &(itg_stripes){first, last, n, false}, best, err);
     }
     return status;
 }
@@ -64,17 +64,21 @@ static itg_status try_from(const itg_program *p, int64_t most, int32_t first, ch
 itg_status itg_stripes_choose(const itg_program *p, int64_t most, itg_stripes *out,
                               itg_tiling *tiling, itg_error *err)
 {
-    choice best = {.stripes = {0, 0, 0}};
+    choice best = {.stripes = {0, 0, 0, false}};
     int32_t first = 0;
     itg_status status = itg_program_work(p, &best.bytes, &best.work, err);
     best.macs = itg_program_macs(p);
     const choice whole = best;
     while (first < p->step_count && !itg_stripes_fit(p, first, first))
         first++;
-    if (status == ITG_OK && best.bytes > most) status = try_from(p, most, first, &best, err);
+    bool any = false;
+    if (status == ITG_OK && whole.bytes > most) status = itg_products_find(p, &any, err);
+    if (status == ITG_OK && any) status = try(p, most, &(itg_stripes){0, 0, 0, true}, &best, err);
+    if (status == ITG_OK && whole.bytes > most) status = try_from(p, most, first, &best, err);
     const int32_t count = best.stripes.count;
     *out = best.stripes;
-    *tiling = (itg_tiling){.stripes = count,
+    *tiling = (itg_tiling){.by_products = best.stripes.by_products,
+                           .stripes = count,
                            .layers = count > 0 ? best.stripes.last - best.stripes.first + 1 : 0,
                            .whole_bytes = whole.bytes,
                            .bytes = best.bytes,
@@ -96,5 +100,6 @@ itg_status itg_program_tile(const itg_program *p, int64_t most, itg_tiling *tili
                         "computed by stripes; %lld are allowed",
                         p->name, (long long)tiling->whole_bytes, (long long)tiling->bytes,
                         (long long)most);
-    return stripes.count > 0 ? itg_stripes_build(p, &stripes, out, err) : ITG_OK;
+    return stripes.count > 0 || stripes.by_products ? itg_stripes_build(p, &stripes, out, err)
+                                                    : ITG_OK;
 }

@@ -31,7 +31,8 @@ void itg_evaluator_deinit(itg_evaluator *e)
 /* Makes the steps of nodes the steps of a program; false: it has none of them. */
 static bool steps_of(const itg_program *p, const itg_stripes *nodes, itg_stripes *out)
 {
-    *out = (itg_stripes){-1, -1, nodes->count};
+    *out = (itg_stripes){-1, -1, nodes->count, nodes->by_products};
+    if (nodes->by_products) return true;
     for (int32_t i = 0; i < p->step_count; i++) {
         if (p->steps[i].node == nodes->first && out->first < 0) out->first = i;
         if (p->steps[i].node == nodes->last) out->last = i;
@@ -50,8 +51,8 @@ static itg_status cost_stripes(const itg_evaluator *e, const itg_program *progra
     itg_program *striped = NULL;
     int64_t bytes = 0;
     double *ram = &score->value[ITG_METRIC_PEAK_ACTIVATION_BYTES];
-    if (e->stripes.count == 0 || !(*ram > e->max_ram) || !steps_of(program, &e->stripes, &stripes))
-        return ITG_OK;
+    const bool none = e->stripes.count == 0 && !e->stripes.by_products;
+    if (none || !(*ram > e->max_ram) || !steps_of(program, &e->stripes, &stripes)) return ITG_OK;
     itg_status status = itg_stripes_build(program, &stripes, &striped, err);
     if (status == ITG_OK) status = itg_program_ram_bytes(striped, &bytes, err);
     if (status == ITG_OK && (double)bytes < *ram) {
@@ -292,10 +293,11 @@ itg_status itg_evaluator_choose_stripes(itg_evaluator *e, double max_ram, itg_ti
     if (status == ITG_OK) status = itg_realize_program(annotated, &options, &program, &why);
     if (status == ITG_OK)
         status = itg_stripes_choose(program, (int64_t)max_ram, &stripes, tiling, &why);
-    if (status == ITG_OK && stripes.count > 0) {
+    if (status == ITG_OK && (stripes.count > 0 || stripes.by_products)) {
         e->max_ram = max_ram;
-        e->stripes = (itg_stripes){program->steps[stripes.first].node,
-                                   program->steps[stripes.last].node, stripes.count};
+        e->stripes =
+            (itg_stripes){program->steps[stripes.first].node, program->steps[stripes.last].node,
+                          stripes.count, stripes.by_products};
     }
     itg_program_destroy(program);
     itg_annotated_destroy(annotated);

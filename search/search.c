@@ -30,11 +30,14 @@ static void note_stripes(const itg_searching *s, const itg_tiling *t, double mos
 {
     const itg_search_hooks *h = s->hooks;
     char text[256];
-    if (!h || !h->note || t->stripes == 0) return;
+    char how[64] = "products of recurrent inputs step by step";
+    if (!h || !h->note || (t->stripes == 0 && !t->by_products)) return;
+    if (t->stripes > 0)
+        snprintf(how, sizeof how, "%d stripes of %d layers", (int)t->stripes, (int)t->layers);
     snprintf(text, sizeof text,
-             "RAM is that of %d stripes of %d layers, as realize --max-ram %.0f makes them, where "
-             "the whole takes more: %lld bytes at the widest, whole %lld",
-             (int)t->stripes, (int)t->layers, most, (long long)t->bytes, (long long)t->whole_bytes);
+             "RAM is that of %s, as realize --max-ram %.0f makes them, where the whole takes more: "
+             "%lld bytes at the widest, whole %lld",
+             how, most, (long long)t->bytes, (long long)t->whole_bytes);
     h->note(h->context, text);
 }
 

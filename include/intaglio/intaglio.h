@@ -516,10 +516,11 @@ const char *itg_program_bound_name(const itg_program *program, int32_t index);
  * inputs and outputs belong to the caller. Else activations and outputs, without inputs and
  * scratch. */
 itg_status itg_program_ram_bytes(const itg_program *program, int64_t *out, itg_error *err);
-/* How a program was made to fit: its first `layers` steps by stripes of rows; 0: it fits as it is.
- */
+/* How a program was made to fit: its first `layers` steps by stripes of rows; or the product of a
+ * recurrent operator's inputs of all steps as one for each step; neither: it fits as it is. */
 typedef struct itg_tiling {
     int32_t layers, stripes;
+    bool by_products;
     int64_t whole_bytes, bytes; /* of RAM, before and now */
     int64_t whole_macs, macs;   /* multiply-accumulates, before and now */
 } itg_tiling;

@@ -1,4 +1,5 @@
 /* Makes layers and buffers: chooses the layout of each value and converts between layouts. */
+#include "graph/sharing.h"
 #include "realize/emit/emit.h"
 #include <string.h>
 
@@ -111,6 +112,31 @@ static void add_view(itg_emitter *e, const itg_step *s)
         return;
     }
     e->buffers[b].root = e->buffers[from].root;
+    e->buffers[b].start = e->buffers[from].start;
+}
+
+/* Adds outputs that are runs of bytes of an argument, which nobody writes. Returns false if the
+ * step's are none. */
+static bool add_parts(itg_emitter *e, const itg_step *s)
+{
+    const int32_t from = e->buffer_of[s->inputs[0]];
+    int64_t start;
+    if (s->kind != ITG_STEP_MOVE || from == ITG_NONE || s->op == ITG_OP_CONCAT ||
+        e->buffers[e->buffers[from].root].place != ITG_EMIT_INPUT)
+        return false;
+    const itg_pvalue *x = &e->p->values[s->inputs[0]], *y = &e->p->values[s->outputs[0]];
+    if (itg_op_sharing(s->op, &s->attrs, &x->shape, &y->shape, &start) != ITG_SHARING_OUTPUTS)
+        return false;
+    start += e->buffers[from].start;
+    for (int32_t i = 0; i < s->output_count && !e->failed; i++) {
+        const int32_t b = add_buffer(e, s->outputs[i], false);
+        e->buffer_of[s->outputs[i]] = b;
+        if (e->failed) break;
+        e->buffers[b].root = e->buffers[from].root;
+        e->buffers[b].start = start;
+        start += e->p->values[s->outputs[i]].elements;
+    }
+    return true;
 }
 
 static void add_step(itg_emitter *e, const itg_step *s)
@@ -138,7 +164,7 @@ static void add_steps(itg_emitter *e)
         if (s->kind == ITG_STEP_QUANTIZE || s->kind == ITG_STEP_DEQUANTIZE) continue;
         if (s->kind == ITG_STEP_MOVE && itg_op_is(s->op, ITG_IS_VIEW))
             add_view(e, s);
-        else
+        else if (!add_parts(e, s))
             add_step(e, s);
     }
 }
@@ -191,10 +217,13 @@ void itg_emit_plan(itg_emitter *e)
 
 const char *itg_emit_pointer(itg_emitter *e, int32_t buffer)
 {
+    const int64_t start = e->buffers[buffer].start;
     const itg_emit_buffer *b = &e->buffers[e->buffers[buffer].root];
     itg_dtype type = e->p->values[b->value].dtype;
-    if (b->place == ITG_EMIT_INPUT) return e->inputs[b->index].name;
-    if (b->place == ITG_EMIT_OUTPUT) return e->outputs[b->index].name;
-    return itg_emit_text(e, "arena.%s + %lld", itg_dtype_name(type),
-                         (long long)(b->offset / itg_dtype_size(type)));
+    if (b->place == ITG_EMIT_ARENA)
+        return itg_emit_text(e, "arena.%s + %lld", itg_dtype_name(type),
+                             (long long)(b->offset / itg_dtype_size(type)) + (long long)start);
+    const char *name =
+        b->place == ITG_EMIT_INPUT ? e->inputs[b->index].name : e->outputs[b->index].name;
+    return start == 0 ? name : itg_emit_text(e, "%s + %lld", name, (long long)start);
 }

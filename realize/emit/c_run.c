@@ -28,9 +28,9 @@ static call call_of(itg_emitter *e, int32_t layer)
     int32_t *buffers =
         itg_emit_alloc(e, (size_t)l->input_count + (size_t)l->output_count, sizeof *buffers);
     for (int32_t i = 0; i < l->input_count && buffers != NULL; i++)
-        if (l->inputs[i] != ITG_NONE) buffers[c.count++] = e->buffers[l->inputs[i]].root;
+        if (l->inputs[i] != ITG_NONE) buffers[c.count++] = l->inputs[i];
     for (int32_t i = 0; i < l->output_count && buffers != NULL; i++)
-        buffers[c.count++] = e->buffers[l->outputs[i]].root;
+        buffers[c.count++] = l->outputs[i];
     c.buffers = buffers;
     return c;
 }
@@ -39,7 +39,8 @@ static call call_of(itg_emitter *e, int32_t layer)
  * types. */
 static bool in_one_memory(const itg_emitter *e, int32_t a, int32_t b)
 {
-    const itg_emit_buffer *x = &e->buffers[a], *y = &e->buffers[b];
+    const itg_emit_buffer *x = &e->buffers[e->buffers[a].root],
+                          *y = &e->buffers[e->buffers[b].root];
     return x->place == y->place && (x->place == ITG_EMIT_ARENA || x->index == y->index);
 }
 
@@ -77,14 +78,20 @@ typedef struct moves {
     int32_t columns;
 } moves;
 
+/* Returns where a buffer begins in its memory, in elements. */
+static int64_t place_of(const itg_emitter *e, int32_t buffer)
+{
+    const itg_emit_buffer *root = &e->buffers[e->buffers[buffer].root];
+    const size_t size = itg_dtype_size(e->p->values[root->value].dtype);
+    return (int64_t)(root->offset / size) + e->buffers[buffer].start;
+}
+
 /* Returns the elements from the buffer of call `at` of the first round to that of another. */
 static int64_t distance(const itg_emitter *e, const moves *m, int32_t at, int32_t argument,
                         int32_t round)
 {
     const call *a = &m->calls[m->l.first + at], *b = a + m->l.period * round;
-    const itg_emit_buffer *from = &e->buffers[a->buffers[argument]];
-    const int64_t bytes = (int64_t)e->buffers[b->buffers[argument]].offset - (int64_t)from->offset;
-    return bytes / (int64_t)itg_dtype_size(e->p->values[from->value].dtype);
+    return place_of(e, b->buffers[argument]) - place_of(e, a->buffers[argument]);
 }
 
 /* Returns the column of an argument's distances, a new one if there is none like it; -1: they are
@@ -188,7 +195,7 @@ static void write_unused(itg_emitter *e, const call *calls, int32_t count, itg_s
     bool *used = itg_emit_alloc(e, (size_t)e->input_count, sizeof *used);
     for (int32_t i = 0; i < count && used != NULL; i++)
         for (int32_t k = 0; k < calls[i].count; k++) {
-            const itg_emit_buffer *b = &e->buffers[calls[i].buffers[k]];
+            const itg_emit_buffer *b = &e->buffers[e->buffers[calls[i].buffers[k]].root];
             if (b->place == ITG_EMIT_INPUT) used[b->index] = true;
         }
     for (int32_t i = 0; i < e->input_count && used != NULL; i++)

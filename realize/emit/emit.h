@@ -16,7 +16,9 @@ typedef enum itg_emit_place { ITG_EMIT_ARENA, ITG_EMIT_INPUT, ITG_EMIT_OUTPUT } 
 typedef struct itg_emit_buffer {
     int32_t value;        /* of the program: type, shape, quantizer */
     bool last;            /* channels innermost */
-    int32_t root;         /* the buffer whose memory it is: itself, but for reshapes */
+    int32_t root;         /* the buffer whose memory it is: itself, but for reshapes, and for parts
+                             of arguments */
+    int64_t start;        /* elements into the root */
     itg_emit_place place; /* of roots */
     int32_t index;        /* of the argument, for inputs and outputs */
     size_t offset;        /* bytes into the arena */

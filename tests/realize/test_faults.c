@@ -2,6 +2,7 @@
  * untouched. What is left behind is the sanitizer's business. */
 #include "networks.h"
 #include "random_program.h"
+#include "recurrent_program.h"
 #include <stdlib.h>
 #include "tests/faults.h"
 
@@ -155,6 +156,9 @@ static void tiling_without_memory(void **state)
         itg_program_destroy(p);
     }
     assert_int_equal(found, 2);
+    itg_program *p = recurrent_program(12, true, RECURRENT_PRODUCT);
+    until_spared(tiles, p, 5);
+    itg_program_destroy(p);
 }
 
 static void everything_without_memory(void **state)

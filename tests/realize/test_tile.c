@@ -1,6 +1,7 @@
 /* Steps computed by stripes of rows give the codes of the whole program, in the executor and as C
  * source, and take the memory that is asked for. */
 #include "program_maker.h"
+#include "recurrent_program.h"
 #define FOLDER TEST_FOLDER "/emitted_tiles"
 #include "emitted.h"
 #include "realize/tile.h"
@@ -64,7 +65,7 @@ static int check_stripes(const itg_program *p, uint64_t seed)
             for (int32_t n = 1; n <= rows; n = n < 3 ? n + 1 : n < rows ? (int32_t)rows : n + 1) {
                 itg_program *q = NULL;
                 itg_error err = {0};
-                const itg_stripes stripes = {first, last, n};
+                const itg_stripes stripes = {first, last, n, false};
                 if (itg_stripes_build(p, &stripes, &q, &err) != ITG_OK) fail_msg("%s", err.message);
                 assert_same(p, q, seed);
                 itg_program_destroy(q);
@@ -96,7 +97,7 @@ static void stripes_give_the_codes_of_the_whole(void **state)
 /* The longest run of steps that can be computed by stripes; false: none of several. */
 static bool longest(const itg_program *p, itg_stripes *out)
 {
-    *out = (itg_stripes){0, 0, 0};
+    *out = (itg_stripes){0, 0, 0, false};
     for (int32_t first = 0; first < p->step_count; first++)
         for (int32_t last = first + 1; last < p->step_count; last++) {
             const int64_t rows = p->values[p->steps[last].outputs[0]].shape.rank > 2
@@ -104,7 +105,7 @@ static bool longest(const itg_program *p, itg_stripes *out)
                                      : 1;
             if (rows < 2 || last - first <= out->last - out->first) continue;
             if (itg_stripes_fit(p, first, last))
-                *out = (itg_stripes){first, last, rows < 3 ? 2 : 3};
+                *out = (itg_stripes){first, last, rows < 3 ? 2 : 3, false};
         }
     return out->count > 0;
 }
@@ -132,6 +133,42 @@ static void stripes_give_the_same_as_c_source(void **state)
         itg_program_destroy(p);
     }
     assert_int_equal(emitted, ITG_IS_SLOW ? 3 : 10);
+}
+
+/* ---- products of many rows ---- */
+
+static void products_of_parts_give_the_codes_of_the_whole(void **state)
+{
+    (void)state;
+    for (int shuffled = 0; shuffled < 2; shuffled++) {
+        itg_program *p = recurrent_program(MOST_STEPS, shuffled == 1, RECURRENT_PRODUCT);
+        itg_program *q = NULL;
+        itg_tiling t;
+        itg_error err = {0};
+        int64_t whole = 0, bytes = 0;
+        bool any = false;
+        assert_int_equal(itg_products_find(p, &any, NULL), ITG_OK);
+        assert_true(any);
+        assert_int_equal(itg_program_arena_bytes(p, &whole, NULL), ITG_OK);
+        if (itg_program_tile(p, whole / 4, &t, &q, &err) != ITG_OK) fail_msg("%s", err.message);
+        assert_true(t.by_products);
+        assert_int_equal(t.layers, 0);
+        assert_int_equal(t.macs, t.whole_macs);
+        assert_int_equal(itg_program_arena_bytes(q, &bytes, NULL), ITG_OK);
+        assert_true(bytes == t.bytes && bytes <= whole / 4);
+        assert_same(p, q, 3);
+        if (has_compiler()) {
+            assert_true(emits(q, "rows", 3, &err));
+            compile_and_run("rows", FLAGS " -O1", 0);
+        }
+        itg_program_destroy(q);
+        itg_program_destroy(p);
+    }
+    itg_program *p = recurrent_program(8, false, RECURRENT_TABLE);
+    bool any = true;
+    assert_int_equal(itg_products_find(p, &any, NULL), ITG_OK);
+    assert_false(any);
+    itg_program_destroy(p);
 }
 
 /* ---- the choice ---- */
@@ -223,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stripes_give_the_codes_of_the_whole),
         cmocka_unit_test(stripes_give_the_same_as_c_source),
+        cmocka_unit_test(products_of_parts_give_the_codes_of_the_whole),
         cmocka_unit_test(the_memory_asked_for_is_not_exceeded),
         cmocka_unit_test(what_no_stripes_reach_is_refused),
     };
