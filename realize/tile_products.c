@@ -1,5 +1,5 @@
-/* Products of many rows, as those of a recurrent operator's inputs of all steps: one for each run of
- * rows that is read apart, just before it is read. */
+/* Products of many rows, as those of a recurrent operator's inputs of all steps: one for each run
+ * of rows that is read apart, just before it is read. */
 #include "realize/tile_build.h"
 #include <string.h>
 
@@ -11,8 +11,8 @@ typedef struct product {
 typedef struct builder {
     itg_tiler t;
     const product *products; /* [steps] */
-    int32_t *of;             /* [values of p]: the product whose rows it is, made when read; ITG_NONE */
-    int64_t *start;          /* [values of p]: its first row */
+    int32_t *of;    /* [values of p]: the product whose rows it is, made when read; ITG_NONE */
+    int64_t *start; /* [values of p]: its first row */
 } builder;
 
 /* ---- which products ---- */
@@ -96,7 +96,7 @@ static void make_part(builder *b, int32_t value)
         itg_tiler_part(&b->t, value, &p->values[value].shape, (int32_t)b->start[value]);
     itg_step *s = itg_tiler_step(&b->t, from);
     for (int32_t i = 0; s && i < from->input_count; i++)
-        s->inputs[i] = i == 0                          ? x
+        s->inputs[i] = i == 0                        ? x
                        : from->inputs[i] == ITG_NONE ? ITG_NONE
                                                      : b->t.whole[from->inputs[i]];
     if (s) s->outputs[0] = b->t.whole[value];
