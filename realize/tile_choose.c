@@ -3,7 +3,7 @@
 #include "realize/tile.h"
 #include <string.h>
 
-enum { MOST_STRIPES = 64 };
+enum { MOST_STRIPES = 64, PATIENCE = 3, MOST_IDLE = 8 };
 
 int64_t itg_program_macs(const itg_program *p)
 {
@@ -32,7 +32,7 @@ static bool is_better(const choice *a, const choice *b, int64_t most)
 }
 
 static itg_status try(const itg_program *p, int64_t most, const itg_stripes *stripes, choice *best,
-                      itg_error *err)
+                      int64_t *bytes, itg_error *err)
 {
     choice c = {.stripes = *stripes};
     itg_program *q = NULL;
@@ -40,24 +40,85 @@ static itg_status try(const itg_program *p, int64_t most, const itg_stripes *str
     if (status == ITG_OK) status = itg_program_work(q, &c.bytes, &c.work, err);
     if (status == ITG_OK) {
         c.macs = itg_program_macs(q);
+        *bytes = c.bytes;
         if (is_better(&c, best, most)) *best = c;
     }
     itg_program_destroy(q);
     return status;
 }
 
-/* Tries stripes of steps first.. up to every later one. */
-static itg_status try_from(const itg_program *p, int64_t most, int32_t first, choice *best,
-                           itg_error *err)
+static bool is_output(const itg_program *p, int32_t value)
+{
+    for (int32_t i = 0; i < p->output_count; i++)
+        if (p->outputs[i] == value) return true;
+    return false;
+}
+
+/* Returns the first step up to which steps must be computed by stripes: no later one has a whole
+ * result in the arena that exceeds `most` alone. */
+static int32_t first_last(const itg_program *p, int64_t most)
+{
+    for (int32_t i = p->step_count - 1; i >= 0; i--) {
+        const itg_step *s = &p->steps[i];
+        for (int32_t k = 0; k < s->output_count && s->kind != ITG_STEP_DEQUANTIZE; k++) {
+            const itg_pvalue *y = &p->values[s->outputs[k]];
+            if (y->quantized && (int64_t)y->bytes > most && !is_output(p, s->outputs[k]))
+                return i + 1;
+        }
+    }
+    return 0;
+}
+
+static bool same(const itg_stripes *a, const itg_stripes *b)
+{
+    return a->first == b->first && a->last == b->last && a->count == b->count;
+}
+
+/* Tries numbers of stripes of steps first..last: some after the first that fits, while more of
+ * them take less memory. */
+static itg_status try_counts(const itg_program *p, int64_t most, int32_t first, int32_t last,
+                             choice *best, itg_error *err)
+{
+    const int64_t rows = p->values[p->steps[last].outputs[0]].shape.dims[2];
+    int64_t least = INT64_MAX;
+    itg_status status = ITG_OK;
+    for (int32_t n = 2, idle = 0, fits = 0;
+         n <= rows && n <= MOST_STRIPES && idle < PATIENCE && fits < PATIENCE && status == ITG_OK;
+         n += n < 8 ? 1 : n / 4) {
+        int64_t bytes = INT64_MAX;
+        status = try(p, most, &(itg_stripes){first, last, n, false}, best, &bytes, err);
+        idle = bytes < least ? 0 : idle + 1;
+        fits += bytes <= most;
+        least = bytes < least ? bytes : least;
+    }
+    return status;
+}
+
+/* Tries stripes of steps first.. up to `last` and later ones, until some in a row were no better.
+ */
+static itg_status try_from(const itg_program *p, int64_t most, int32_t first, int32_t last,
+                           choice *best, itg_error *err)
 {
     itg_status status = ITG_OK;
-    for (int32_t last = first; last < p->step_count && status == ITG_OK; last++) {
+    for (int32_t idle = 0; last < p->step_count && idle < MOST_IDLE && status == ITG_OK; last++) {
+        const choice before = *best;
         if (!itg_stripes_fit(p, first, last)) continue;
-        const int64_t rows = p->values[p->steps[last].outputs[0]].shape.dims[2];
-        for (int32_t n = 2; n <= rows && n <= MOST_STRIPES && status == ITG_OK;
-             n += n < 8 ? 1 : n / 4)
-            status = try(p, most, &(itg_stripes){first, last, n, false}, best, err);
+        status = try_counts(p, most, first, last, best, err);
+        idle = same(&before.stripes, &best->stripes) ? idle + 1 : 0;
     }
+    return status;
+}
+
+/* Tries what may suffice; if nothing does, all, for what takes the least. */
+static itg_status try_all(const itg_program *p, int64_t most, choice *best, itg_error *err)
+{
+    int32_t first = 0;
+    while (first < p->step_count && !itg_stripes_fit(p, first, first))
+        first++;
+    const int32_t last = first_last(p, most);
+    itg_status status = try_from(p, most, first, last > first ? last : first, best, err);
+    if (status == ITG_OK && best->bytes > most && last > first)
+        status = try_from(p, most, first, first, best, err);
     return status;
 }
 
@@ -65,16 +126,15 @@ itg_status itg_stripes_choose(const itg_program *p, int64_t most, itg_stripes *o
                               itg_tiling *tiling, itg_error *err)
 {
     choice best = {.stripes = {0, 0, 0, false}};
-    int32_t first = 0;
     itg_status status = itg_program_work(p, &best.bytes, &best.work, err);
     best.macs = itg_program_macs(p);
     const choice whole = best;
-    while (first < p->step_count && !itg_stripes_fit(p, first, first))
-        first++;
     bool any = false;
+    int64_t bytes;
     if (status == ITG_OK && whole.bytes > most) status = itg_products_find(p, &any, err);
-    if (status == ITG_OK && any) status = try(p, most, &(itg_stripes){0, 0, 0, true}, &best, err);
-    if (status == ITG_OK && whole.bytes > most) status = try_from(p, most, first, &best, err);
+    if (status == ITG_OK && any)
+        status = try(p, most, &(itg_stripes){0, 0, 0, true}, &best, &bytes, err);
+    if (status == ITG_OK && best.bytes > most) status = try_all(p, most, &best, err);
     const int32_t count = best.stripes.count;
     *out = best.stripes;
     *tiling = (itg_tiling){.by_products = best.stripes.by_products,
