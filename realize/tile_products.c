@@ -3,14 +3,9 @@
 #include "realize/tile_build.h"
 #include <string.h>
 
-/* A product whose result only a Split along axis 0 reads. */
-typedef struct product {
-    int32_t split; /* step; ITG_NONE: the step is no such product */
-} product;
-
 typedef struct builder {
     itg_tiler t;
-    const product *products; /* [steps] */
+    const int32_t *split; /* [steps]: as find has it */
     int32_t *of;    /* [values of p]: the product whose rows it is, made when read; ITG_NONE */
     int64_t *start; /* [values of p]: its first row */
 } builder;
@@ -29,10 +24,11 @@ static bool is_split(const itg_program *p, int32_t i, int32_t split)
            a->shape.rank == p->values[s->outputs[0]].shape.rank && a->shape.rank >= 2;
 }
 
-/* Returns which steps are such products; *any: some are. NULL: no memory. */
-static product *find(const itg_program *p, itg_arena *arena, bool *any)
+/* Returns, for each step, the Split along axis 0 that alone reads its product; ITG_NONE: it is no
+ * such product. *any: some are. NULL: no memory. */
+static int32_t *find(const itg_program *p, itg_arena *arena, bool *any)
 {
-    product *out = itg_arena_array(arena, (size_t)p->step_count + 1, sizeof *out);
+    int32_t *out = itg_arena_array(arena, (size_t)p->step_count + 1, sizeof *out);
     int32_t *reads = itg_arena_array(arena, (size_t)p->value_count + 1, sizeof *reads);
     int32_t *reader = itg_arena_array(arena, (size_t)p->value_count + 1, sizeof *reader);
     *any = false;
@@ -49,8 +45,8 @@ static product *find(const itg_program *p, itg_arena *arena, bool *any)
     for (int32_t i = 0; i < p->step_count; i++) {
         const int32_t y = p->steps[i].output_count > 0 ? p->steps[i].outputs[0] : ITG_NONE;
         const bool alone = y != ITG_NONE && reads[y] == 1 && p->values[y].producer == i;
-        out[i].split = alone && is_split(p, i, reader[y]) ? reader[y] : ITG_NONE;
-        *any = *any || out[i].split != ITG_NONE;
+        out[i] = alone && is_split(p, i, reader[y]) ? reader[y] : ITG_NONE;
+        *any = *any || out[i] != ITG_NONE;
     }
     return out;
 }
@@ -63,7 +59,7 @@ static itg_status no_memory(const itg_program *p, itg_error *err)
 itg_status itg_products_find(const itg_program *p, bool *any, itg_error *err)
 {
     itg_arena *arena = itg_arena_create(0);
-    const product *found = arena ? find(p, arena, any) : NULL;
+    const int32_t *found = arena ? find(p, arena, any) : NULL;
     itg_arena_destroy(arena);
     return found ? ITG_OK : no_memory(p, err);
 }
@@ -73,7 +69,7 @@ itg_status itg_products_find(const itg_program *p, bool *any, itg_error *err)
 /* Notes which rows of the product each part of the split is. */
 static void note_parts(builder *b, int32_t i)
 {
-    const itg_step *split = &b->t.p->steps[b->products[i].split];
+    const itg_step *split = &b->t.p->steps[b->split[i]];
     int64_t at = 0;
     for (int32_t k = 0; k < split->output_count; k++) {
         b->of[split->outputs[k]] = i;
@@ -89,6 +85,7 @@ static void make_part(builder *b, int32_t value)
     const itg_step *from = &p->steps[b->of[value]];
     const int32_t a = from->inputs[0];
     itg_shape shape = p->values[a].shape;
+    if (b->of[a] != ITG_NONE && b->t.whole[a] == ITG_NONE) make_part(b, a);
     shape.dims[0] = p->values[value].shape.dims[0];
     const int32_t x = itg_tiler_part(&b->t, a, &shape, (int32_t)b->start[value]);
     itg_tiler_slice(&b->t, from, 0, b->start[value], b->t.whole[a], x);
@@ -105,7 +102,7 @@ static void make_part(builder *b, int32_t value)
 static void copy_step(builder *b, int32_t i)
 {
     const itg_step *s = &b->t.p->steps[i];
-    if (b->products[i].split != ITG_NONE) {
+    if (b->split[i] != ITG_NONE) {
         note_parts(b, i);
         return;
     }
@@ -115,19 +112,19 @@ static void copy_step(builder *b, int32_t i)
     }
     const int32_t x = s->input_count > 0 ? s->inputs[0] : ITG_NONE;
     const int32_t producer = x == ITG_NONE ? ITG_NONE : b->t.p->values[x].producer;
-    if (producer != ITG_NONE && b->products[producer].split == i) return; /* the Split */
+    if (producer != ITG_NONE && b->split[producer] == i) return; /* the Split */
     if (b->t.status == ITG_OK) itg_tiler_copy(&b->t, s);
 }
 
 itg_status itg_products_build(const itg_program *p, itg_program **out, itg_error *err)
 {
-    builder b = {.products = NULL};
+    builder b = {.split = NULL};
     bool any;
     if (itg_tiler_begin(&b.t, p, err) == ITG_OK) {
-        b.products = find(p, b.t.q->arena, &any);
+        b.split = find(p, b.t.q->arena, &any);
         b.of = itg_tiler_array(&b.t, p->value_count, sizeof *b.of);
         b.start = itg_tiler_array(&b.t, p->value_count, sizeof *b.start);
-        if (!b.products && b.t.status == ITG_OK) b.t.status = no_memory(p, err);
+        if (!b.split && b.t.status == ITG_OK) b.t.status = no_memory(p, err);
         for (int32_t v = 0; b.of && v < p->value_count; v++)
             b.of[v] = ITG_NONE;
     }
