@@ -63,7 +63,8 @@ static itg_status open_program(work *w, itg_error *err)
 /* Makes the program fit --max-ram. */
 static itg_status tile(work *w, itg_error *err)
 {
-    const int64_t most = (int64_t)w->args->values[ITG_CLI_OPT_MAX_RAM].number;
+    const double stated = w->args->values[ITG_CLI_OPT_MAX_RAM].number;
+    const int64_t most = stated < 1e15 ? (int64_t)stated : INT64_MAX;
     if (!w->args->given[ITG_CLI_OPT_MAX_RAM]) return ITG_OK;
     itg_status status = itg_program_tile(w->program, most, &w->tiling, &w->tiled, err);
     if (status == ITG_OK)
@@ -261,6 +262,7 @@ static int print_overflows(const itg_program *program, const itg_bound *bounds, 
 static void print_tiling(const itg_tiling *t)
 {
     char a[32];
+    const double whole = t->whole_macs > 0 ? (double)t->whole_macs : 1;
     if (t->by_products)
         itg_cli_print_line("products", "of recurrent inputs step by step, for %s bytes less RAM",
                            itg_cli_count_text(t->whole_bytes - t->bytes, a));
@@ -268,7 +270,7 @@ static void print_tiling(const itg_tiling *t)
     itg_cli_print_line(
         "stripes", "%d of %d layers, for %s bytes less RAM and %+.1f %% multiply-accumulates",
         (int)t->stripes, (int)t->layers, itg_cli_count_text(t->whole_bytes - t->bytes, a),
-        100 * (double)(t->macs - t->whole_macs) / (double)t->whole_macs);
+        100 * (double)(t->macs - t->whole_macs) / whole);
 }
 
 static int print_source(const work *w)

@@ -56,9 +56,10 @@ static itg_status cost_stripes(const itg_evaluator *e, const itg_program *progra
     itg_status status = itg_stripes_build(program, &stripes, &striped, err);
     if (status == ITG_OK) status = itg_program_ram_bytes(striped, &bytes, err);
     if (status == ITG_OK && (double)bytes < *ram) {
+        const double whole_macs = (double)itg_program_macs(program);
         *ram = (double)bytes;
-        score->value[ITG_METRIC_CYCLES] *=
-            (double)itg_program_macs(striped) / (double)itg_program_macs(program);
+        if (whole_macs > 0)
+            score->value[ITG_METRIC_CYCLES] *= (double)itg_program_macs(striped) / whole_macs;
     }
     itg_program_destroy(striped);
     return status;

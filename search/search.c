@@ -47,7 +47,7 @@ static itg_status choose_stripes(itg_searching *s, itg_error *err)
     const itg_goal goal = itg_goal_on(&s->options->goal, s->hw);
     const double most = itg_goal_limit(&goal, ITG_METRIC_PEAK_ACTIVATION_BYTES);
     itg_tiling tiling;
-    if (most <= 0) return ITG_OK;
+    if (!(most > 0 && most < 1e15)) return ITG_OK; /* more than any program takes */
     itg_status status = itg_evaluator_choose_stripes(&s->evaluator, most, &tiling, err);
     if (status == ITG_OK) note_stripes(s, &tiling, most);
     return status;
