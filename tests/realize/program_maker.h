@@ -22,6 +22,7 @@ itg_pvalue *value(const maker *m, int32_t id);
 
 int32_t add_value(maker *m, itg_dtype dtype, itg_shape shape);
 int32_t add_codes(maker *m, itg_shape shape, const itg_quantizer *like); /* NULL: a random one */
+int32_t add_bytes(maker *m, itg_shape shape);                            /* int8 codes of scale 1 */
 int32_t add_like(maker *m, itg_shape shape, int32_t like);
 int32_t add_constant(maker *m, itg_shape shape, bool narrow);
 itg_step *add_step(maker *m, itg_step_kind kind, itg_op op, int32_t inputs, int32_t outputs);

@@ -334,6 +334,20 @@ static void add_mean(maker *m, int32_t x, bool global)
     keep(m, s->outputs[0]);
 }
 
+int32_t add_bytes(maker *m, itg_shape shape)
+{
+    float one = 1;
+    itg_quantizer q = {.bits = 8,
+                       .is_signed = true,
+                       .qmin = -128,
+                       .qmax = 127,
+                       .axis = -1,
+                       .scale_count = 1,
+                       .scale = &one,
+                       .storage = ITG_S8};
+    return add_codes(m, shape, &q);
+}
+
 int32_t add_like(maker *m, itg_shape shape, int32_t like)
 {
     itg_quantizer q = value(m, like)->q;

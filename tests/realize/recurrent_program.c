@@ -3,20 +3,6 @@
 
 enum { SIZE = 8, CODES = 256 };
 
-static int32_t codes(maker *m, itg_shape shape)
-{
-    float one = 1;
-    itg_quantizer q = {.bits = 8,
-                       .is_signed = true,
-                       .qmin = -128,
-                       .qmax = 127,
-                       .axis = -1,
-                       .scale_count = 1,
-                       .scale = &one,
-                       .storage = ITG_S8};
-    return add_codes(m, shape, &q);
-}
-
 /* A table of its own; `odd` says which of two. */
 static int32_t add_table(maker *m, int32_t x, bool odd)
 {
@@ -52,7 +38,7 @@ static int32_t add_sum(maker *m, int32_t x, int32_t y)
 static int32_t add_product(maker *m, int32_t x)
 {
     const int32_t y = add_like(m, value(m, x)->shape, x);
-    const int32_t w = codes(m, (itg_shape){2, {SIZE, SIZE}});
+    const int32_t w = add_bytes(m, (itg_shape){2, {SIZE, SIZE}});
     int8_t *weights = itg_arena_array(m->p->arena, SIZE * SIZE, 1);
     for (int i = 0; i < SIZE * SIZE; i++)
         weights[i] = (int8_t)(i * 29 % 255 - 127);
@@ -82,7 +68,7 @@ itg_program *recurrent_program(int steps, bool shuffled, recurrent_input from)
     itg_rng_init(&m.rng, 1);
     assert_int_equal(itg_program_create("recurrent", &m.p, NULL), ITG_OK);
     itg_program *p = m.p;
-    const int32_t input = add_value(&m, ITG_F32, all), quantized = codes(&m, all);
+    const int32_t input = add_value(&m, ITG_F32, all), quantized = add_bytes(&m, all);
     itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
     s->inputs[0] = input;
     s->outputs[0] = quantized;

@@ -8,20 +8,6 @@
 enum { INPUT, X, W, SUMS, INDICES, PICKED, Y };    /* values of the program */
 enum { QUANTIZE, CONV, GATHER, CLIP, STEP_COUNT }; /* its steps: n7 to n10 */
 
-static int32_t codes(maker *m, itg_shape shape)
-{
-    float one = 1;
-    itg_quantizer q = {.bits = 8,
-                       .is_signed = true,
-                       .qmin = -128,
-                       .qmax = 127,
-                       .axis = -1,
-                       .scale_count = 1,
-                       .scale = &one,
-                       .storage = ITG_S8};
-    return add_codes(m, shape, &q);
-}
-
 static void requantize(maker *m, itg_step *s)
 {
     itg_requant *r = itg_arena_alloc(m->p->arena, sizeof *r);
@@ -51,12 +37,12 @@ static itg_program *make(void)
     itg_rng_init(&m.rng, 1);
     assert_int_equal(itg_program_create("refused", &m.p, NULL), ITG_OK);
     add_value(&m, ITG_F32, image);
-    codes(&m, image);
-    codes(&m, (itg_shape){4, {4, 2, 2, 2}});
-    codes(&m, sums);
+    add_bytes(&m, image);
+    add_bytes(&m, (itg_shape){4, {4, 2, 2, 2}});
+    add_bytes(&m, sums);
     add_value(&m, ITG_S64, (itg_shape){1, {3}});
-    codes(&m, picked);
-    codes(&m, picked);
+    add_bytes(&m, picked);
+    add_bytes(&m, picked);
     itg_program *p = m.p;
     int64_t *indices = itg_arena_array(p->arena, 3, sizeof *indices);
     memcpy(indices, (int64_t[]){3, -4, 0}, 3 * sizeof *indices);
