@@ -99,6 +99,12 @@ int64_t itg_mac_terms(const itg_program *p, const itg_step *s)
     return mac_of(p, s).terms;
 }
 
+int64_t itg_step_macs(const itg_program *p, const itg_step *s)
+{
+    if (s->kind != ITG_STEP_CONV && s->kind != ITG_STEP_MATMUL) return 0;
+    return p->values[s->outputs[0]].elements * itg_mac_terms(p, s);
+}
+
 static interval mac_bound(const itg_program *p, const itg_step *s)
 {
     const itg_pvalue *w = &p->values[s->inputs[1]];

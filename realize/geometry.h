@@ -24,6 +24,7 @@ itg_matmul_view itg_matmul_of(const itg_program *p, const itg_step *s);
 
 /* CONV and MATMUL: number of terms of a sum. */
 int64_t itg_mac_terms(const itg_program *p, const itg_step *s);
+int64_t itg_step_macs(const itg_program *p, const itg_step *s); /* other kinds: 0 */
 
 itg_broadcast itg_broadcast_of(const itg_shape *a, const itg_shape *b, const itg_shape *y);
 /* Strides in elements for reading `from` under the indices of `to` (0 where broadcast). */

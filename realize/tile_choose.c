@@ -8,11 +8,8 @@ enum { MOST_STRIPES = 64, PATIENCE = 3, MOST_IDLE = 8 };
 int64_t itg_program_macs(const itg_program *p)
 {
     int64_t macs = 0;
-    for (int32_t i = 0; i < p->step_count; i++) {
-        const itg_step *s = &p->steps[i];
-        if (s->kind == ITG_STEP_CONV || s->kind == ITG_STEP_MATMUL)
-            macs = itg_add_saturated(macs, p->values[s->outputs[0]].elements * itg_mac_terms(p, s));
-    }
+    for (int32_t i = 0; i < p->step_count; i++)
+        macs = itg_add_saturated(macs, itg_step_macs(p, &p->steps[i]));
     return macs;
 }
 

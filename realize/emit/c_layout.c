@@ -150,12 +150,6 @@ static size_t mean_sums(const itg_program *p, const itg_step *s)
     return itg_emit_room(itg_emit_mean_type(p, s), p->values[s->inputs[0]].shape.dims[1]);
 }
 
-static int64_t macs_of(const itg_emitter *e, const itg_step *s)
-{
-    if (s == NULL || (s->kind != ITG_STEP_CONV && s->kind != ITG_STEP_MATMUL)) return 0;
-    return e->p->values[s->outputs[0]].elements * itg_mac_terms(e->p, s);
-}
-
 static void measure(itg_emitter *e, itg_emit_layer *l)
 {
     const itg_step *s = l->step;
@@ -165,7 +159,7 @@ static void measure(itg_emitter *e, itg_emit_layer *l)
                        : s != NULL && s->op == ITG_OP_CONCAT ? s->input_count
                                                              : 1;
     bool centered = mac || mean || kind == ITG_STEP_BINARY || kind == ITG_STEP_CLIP;
-    l->macs = macs_of(e, s);
+    l->macs = s != NULL ? itg_step_macs(e->p, s) : 0;
     l->scratch_bytes = constants(e, l, operands, centered);
     if (mean) l->scratch_bytes += mean_sums(e->p, s);
     if (mac) l->scratch_bytes += itg_emit_mac_scratch(e, l);
