@@ -1,8 +1,10 @@
 #include "base/packed.h"
 
-void itg_packed_put(unsigned char *packed, int32_t bits, int64_t index, int64_t code)
+void itg_packed_put(unsigned char *packed, int32_t bits, bool is_signed, int64_t index,
+                    int64_t code)
 {
     int64_t at = index * bits;
+    if (is_signed && bits == 1) code = code < 0;
     uint64_t rest = (uint64_t)code & (((uint64_t)1 << bits) - 1);
     rest <<= at % 8;
     for (unsigned char *byte = packed + at / 8; rest != 0; byte++, rest >>= 8)
@@ -16,6 +18,7 @@ int64_t itg_packed_get(const unsigned char *packed, int32_t bits, bool is_signed
     for (int64_t byte = (end - 1) / 8; byte >= first / 8; byte--)
         code = code << 8 | packed[byte];
     code = code >> first % 8 & mask;
+    if (is_signed && bits == 1) return code != 0 ? -1 : 1;
     bool negative = is_signed && code >> (bits - 1) != 0;
     return negative ? (int64_t)code - (int64_t)mask - 1 : (int64_t)code;
 }

@@ -29,6 +29,17 @@ static ITG_PRINTF(5, 6) itg_status
     return itg_json_fail(json, member ? member : object, err, ITG_BAD_FILE, "expected %s", text);
 }
 
+/* Codes of one bit have no zero, so no activation has them. */
+static itg_status check_signs(const itg_json *json, const itg_json_value *v, const itg_hardware *hw,
+                              const char *key, uint32_t mask, itg_error *err)
+{
+    for (int32_t i = 0; i < hw->dtype_count; i++)
+        if (HAS(mask, i) && hw->dtypes[i].bits_min < 2)
+            return expected(json, v, key, err, "dtypes of 2 bits and more, '%s' has 1",
+                            hw->dtypes[i].name);
+    return ITG_OK;
+}
+
 itg_status itg_hw_check_file(const itg_json *json, const itg_hardware *hw, itg_error *err)
 {
     const itg_json_value *root = itg_json_root(json);
@@ -40,14 +51,17 @@ itg_status itg_hw_check_file(const itg_json *json, const itg_hardware *hw, itg_e
         return expected(json, root, "operators", err, "no operators beside 'all_float': true");
     if (!hw->all_float && !lists_operators)
         return expected(json, root, "operators", err, "'operators' with at least one operator");
-    for (int32_t i = 0; i < hw->override_count; i++) {
+    itg_status status = check_signs(json, root, hw, "model_inputs", hw->graph_input_mask, err);
+    if (status == ITG_OK)
+        status = check_signs(json, root, hw, "model_outputs", hw->graph_output_mask, err);
+    for (int32_t i = 0; status == ITG_OK && i < hw->override_count; i++) {
         const itg_hw_override *o = &hw->overrides[i];
         const itg_json_value *list = itg_json_find(root, "overrides");
         if (o->has_float && o->is_float && !hw->float_allowed)
             return expected(json, itg_json_at(list, (size_t)i), "float", err,
                             "false: this hardware has no float ('float' is false)");
     }
-    return ITG_OK;
+    return status;
 }
 
 itg_status itg_hw_check_dtype(const itg_json *json, const itg_json_value *v,
@@ -165,6 +179,8 @@ itg_status itg_hw_check_spec(const itg_json *json, const itg_json_value *v, cons
         return expected(json, v, "arithmetic", err, "one of %s for %s",
                         itg_hw_form_names(legal, names, sizeof names), itg_op_name(op));
     itg_status status = check_present(json, v, spec, err);
+    if (status == ITG_OK) status = check_signs(json, v, hw, "inputs", spec->input_mask, err);
+    if (status == ITG_OK) status = check_signs(json, v, hw, "outputs", spec->output_mask, err);
     if (status == ITG_OK) status = check_weights(json, v, hw, op, spec, err);
     if (status == ITG_OK) status = check_width(json, v, hw, spec, err);
     if (status == ITG_OK) status = check_split(json, v, spec, err);

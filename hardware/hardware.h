@@ -14,7 +14,7 @@
 typedef struct itg_hw_dtype {
     char name[32];
     itg_dtype storage;          /* S8 U8 S16 U16 S32 */
-    int32_t bits_min, bits_max; /* within 2..storage width */
+    int32_t bits_min, bits_max; /* within 1..storage width; 1 for weights alone */
     bool zero_point; /* asymmetric; false: symmetric (unsigned storage: range [0, hi], only for
                         values >= 0) */
     bool full_range; /* signed symmetric may use -2^(b-1) as a clip bound; default false */

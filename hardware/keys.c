@@ -55,7 +55,7 @@ static const itg_hw_choice arithmetics[] = {{"mac", ITG_FORM_MAC},
 static const itg_hw_key dtype_keys[] = {
     {"storage", ITG_HW_CHOICE, ITG_HW_REQUIRED, AT(storage), .choices = storages,
      .help = "Element type in memory."},
-    {"bits", ITG_HW_RANGE, ITG_HW_REQUIRED, AT(bits_min), .min = 2, .max = 32,
+    {"bits", ITG_HW_RANGE, ITG_HW_REQUIRED, AT(bits_min), .min = 1, .max = 32,
      .help = "Narrowest and widest code, within the storage."},
     {"zero_point", ITG_HW_BOOL, ITG_HW_OPTIONAL, AT(zero_point),
      .help = "Asymmetric: codes have a zero point. Without one, unsigned storage holds values >= 0 "
@@ -179,7 +179,7 @@ static const itg_hw_key override_keys[] = {
      .help = "Name of nodes; * stands for any text, ? for one character."},
     {"float", ITG_HW_OPTIONAL_BOOL, ITG_HW_DERIVED, AT(has_float),
      .help = "true: these nodes stay float. false: they must not. Absent: as the operators say."},
-    {"weight_bits", ITG_HW_RANGE, ITG_HW_DERIVED, AT(weight_bits_min), .min = 2, .max = 32,
+    {"weight_bits", ITG_HW_RANGE, ITG_HW_DERIVED, AT(weight_bits_min), .min = 1, .max = 32,
      .help = "Narrowest and widest weights of these nodes."},
     {"activation_bits", ITG_HW_RANGE, ITG_HW_DERIVED, AT(activation_bits_min), .min = 2, .max = 32,
      .help = "Narrowest and widest activations that these nodes read."},

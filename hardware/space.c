@@ -169,7 +169,7 @@ static bool apply_overrides(const builder *b, const itg_choice_group *group, itg
 static itg_bits_range range_of(const builder *b, const itg_choice_group *group, bool *stated)
 {
     const itg_space_options *o = &b->options;
-    itg_bits_range range = {2, 32};
+    itg_bits_range range = {1, 32};
     *stated = apply_overrides(b, group, &range);
     if (!*stated && group->is_weight) *stated = apply_option(&range, o->weight);
     if (!*stated && !group->is_weight) {

@@ -25,6 +25,11 @@ itg_key itg_content_key(const void *data, size_t bytes)
 
 /* ---- codes ---- */
 
+static int32_t sign_code(float x)
+{
+    return x < 0 ? -1 : 1;
+}
+
 /* Quantizes elements [first, first + n), which share one scale. */
 static void quantize_run(const itg_constant_source *s, int64_t first, int64_t n, const float *scale,
                          void *codes)
@@ -38,6 +43,11 @@ static void quantize_run(const itg_constant_source *s, int64_t first, int64_t n,
 static void quantize_rows(const itg_constant_source *s, void *codes)
 {
     int64_t elements = itg_dims_product(&s->shape, 0, s->shape.rank), inner = elements;
+    if (s->q->bits == 1) {
+        for (int64_t i = 0; i < elements; i++)
+            itg_store(s->q->storage, codes, i, sign_code(s->data[i]));
+        return;
+    }
     if (s->q->axis >= 0) inner = itg_dims_product(&s->shape, s->q->axis + 1, s->shape.rank);
     if (inner == 1) { /* the scales run along the last dim */
         itg_block_quantize_columns(s->q, s->data, elements, codes);
@@ -67,9 +77,12 @@ void itg_quantize_channel(const itg_constant_source *source, int64_t channel, fl
 {
     const itg_quantizer *q = source->q;
     channel_view v = channels_of(&source->shape, source->last_axis);
-    for (int64_t k = 0; k < v.terms; k++)
-        codes[k] = (int32_t)itg_quantize_f32(source->data[channel * v.step + k * v.stride], scale,
-                                             q->zero_point, q->qmin, q->qmax);
+    for (int64_t k = 0; k < v.terms; k++) {
+        const float x = source->data[channel * v.step + k * v.stride];
+        codes[k] = q->bits == 1
+                       ? sign_code(x)
+                       : (int32_t)itg_quantize_f32(x, scale, q->zero_point, q->qmin, q->qmax);
+    }
 }
 
 /* ---- sums ---- */

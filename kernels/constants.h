@@ -34,7 +34,8 @@ typedef struct itg_constant_source {
 
 /* Hash of the bytes, for use as a cache key. */
 itg_key itg_content_key(const void *data, size_t bytes);
-/* The nearest codes of a channel at another scale: itg_quantize_f32 of each of its elements. */
+/* The nearest codes of a channel at another scale: itg_quantize_f32 of each of its elements, or of
+ * one bit their signs. */
 void itg_quantize_channel(const itg_constant_source *source, int64_t channel, float scale,
                           int32_t *codes);
 /* Sums as above of count codes from the first on. */
@@ -42,7 +43,7 @@ void itg_code_sums(itg_dtype storage, const void *codes, int64_t first, int64_t 
                    int64_t zero_point, int64_t *above, int64_t *below);
 
 /* The codes of a constant, in q->storage and the order of its elements; the nearest one is
- * itg_quantize_f32 of the element. content: itg_content_key of source->data; NULL: it is computed.
+ * as above. content: itg_content_key of source->data; NULL: it is computed.
  * Held until itg_cache_release. NULL: no memory. */
 const itg_constant *itg_constant_take(itg_cache *cache, const itg_key *content,
                                       const itg_constant_source *source);

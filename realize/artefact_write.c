@@ -23,7 +23,7 @@ bool itg_value_is_packed(const itg_program *p, int32_t value)
     for (int32_t i = 0; i < p->output_count; i++)
         if (p->outputs[i] == value) return false;
     int64_t end = (int64_t)1 << (q->bits - q->is_signed);
-    return q->qmin >= (q->is_signed ? -end : 0) && q->qmax < end;
+    return q->qmin >= (q->is_signed ? -end : 0) && (q->bits == 1 ? q->qmax <= 1 : q->qmax < end);
 }
 
 static itg_status write_packed(const itg_pvalue *v, itg_onnx_writer *w, itg_error *err)
@@ -32,7 +32,8 @@ static itg_status write_packed(const itg_pvalue *v, itg_onnx_writer *w, itg_erro
     bytes.data = calloc((size_t)bytes.shape.dims[0], 1);
     if (bytes.data == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for packed codes");
     for (int64_t i = 0; i < v->elements; i++)
-        itg_packed_put(bytes.data, v->q.bits, i, itg_load(v->dtype, v->data, i));
+        itg_packed_put(bytes.data, v->q.bits, v->q.is_signed, i,
+                       itg_load(v->dtype, v->data, i));
     itg_onnx_writer_initializer(w, v->name, &bytes);
     free(bytes.data);
     return ITG_OK;

@@ -13,7 +13,9 @@ static bool storage_fits(const itg_quantizer *q)
 static itg_status check_quantizer(const itg_pvalue *v, itg_error *err)
 {
     const itg_quantizer *q = &v->q;
-    if (q->storage != v->dtype || !storage_fits(q) || q->bits < 2 || q->bits > 32)
+    const bool signs = q->bits == 1 && v->data != NULL && q->is_signed && q->qmin == -1 &&
+                       q->qmax == 1 && q->zero_point == 0;
+    if (q->storage != v->dtype || !storage_fits(q) || (q->bits < 2 && !signs) || q->bits > 32)
         return itg_fail(err, ITG_MISMATCH, "value '%s': quantizer does not fit its storage %s",
                         v->name, itg_dtype_name(v->dtype));
     if (q->qmin > q->zero_point || q->zero_point > q->qmax || q->qmin >= q->qmax)
@@ -38,6 +40,9 @@ static itg_status check_codes(const itg_pvalue *v, itg_error *err)
 {
     for (int64_t i = 0; i < v->elements; i++) {
         int64_t code = itg_load(v->dtype, v->data, i);
+        if (v->q.bits == 1 && code == 0)
+            return itg_fail(err, ITG_MISMATCH, "constant '%s': element %lld is 0, expected 1 or -1",
+                            v->name, (long long)i);
         if (code < v->q.qmin || code > v->q.qmax)
             return itg_fail(
                 err, ITG_MISMATCH, "constant '%s': element %lld is %lld, outside of [%lld,%lld]",

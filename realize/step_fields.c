@@ -45,7 +45,7 @@ static void visit_enum(itg_fields *f, const char *name, int *value, const char *
 
 static void visit_quantizer(itg_fields *f, char side, int32_t index, itg_quantizer *q)
 {
-    itg_field_int32(f, named(side, index, "bits").text, &q->bits, 2, 32);
+    itg_field_int32(f, named(side, index, "bits").text, &q->bits, 1, 32);
     itg_field_int(f, named(side, index, "qmin").text, &q->qmin, INT32_MIN, INT32_MAX);
     itg_field_int(f, named(side, index, "qmax").text, &q->qmax, INT32_MIN, INT32_MAX);
     itg_field_int32(f, named(side, index, "zero_point").text, &q->zero_point, INT32_MIN, INT32_MAX);
@@ -136,7 +136,7 @@ static const void *unpacked(itg_fields *f, const itg_pvalue *v, const itg_pvalue
 {
     int64_t elements = 0;
     bool good = itg_dtype_is_integer(type->dtype) && itg_dtype_size(type->dtype) <= 4 &&
-                bits >= 2 && bits < (int32_t)(8 * itg_dtype_size(type->dtype)) &&
+                bits >= 1 && bits < (int32_t)(8 * itg_dtype_size(type->dtype)) &&
                 itg_shape_elements(&type->shape, &elements) && elements >= 1 &&
                 v->dtype == ITG_U8 && v->shape.rank == 1 &&
                 v->shape.dims[0] == itg_packed_bytes(elements, bits) &&
@@ -159,7 +159,7 @@ static void read_packed(itg_fields *f, int32_t index, itg_pvalue *v)
     int32_t bits = 0;
     if (itg_onnx_attr_find(f->node, named('x', index, "dtype").text) == NULL) return;
     visit_type(f, 'x', index, &type);
-    itg_field_int32(f, named('x', index, "bits").text, &bits, 2, 32);
+    itg_field_int32(f, named('x', index, "bits").text, &bits, 1, 32);
     if (f->status != ITG_OK) return;
     if (v->quantized) { /* another node has stated it */
         if (v->dtype != type.dtype || !itg_shape_equal(&v->shape, &type.shape))

@@ -227,6 +227,7 @@ static bool make_room(const search *s, int64_t first, int64_t end, room *m)
                                             .n = n,
                                             .lo = s->grid->lo,
                                             .hi = s->grid->hi,
+                                            .step = s->grid->step,
                                             .power_of_two = s->grid->power_of_two,
                                             .nearest = !f->round,
                                             .scale = s->codes->scale[set],

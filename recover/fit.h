@@ -34,7 +34,7 @@ typedef struct itg_fit_codes {
 
 /* The legal codes. */
 typedef struct itg_fit_grid {
-    int32_t lo, hi;
+    int32_t lo, hi, step;
     bool power_of_two;
 } itg_fit_grid;
 

@@ -58,6 +58,7 @@ static itg_round problem(const coupling *s, int64_t channel, const double *c, do
                        .n = n,
                        .lo = s->grid->lo,
                        .hi = s->grid->hi,
+                       .step = s->grid->step,
                        .power_of_two = s->grid->power_of_two,
                        .scale = s->codes->scale[channel],
                        .stop = f->how.stop};
@@ -75,7 +76,7 @@ static itg_status set_errors(void *context, int worker, int64_t channel, itg_err
     (void)worker;
     itg_round_errors(&r, 1);
     for (int64_t k = 0; k < n; k++)
-        row[k] *= (double)r.scale;
+        row[k] *= (double)r.scale * r.step;
     return r.stopped ? itg_fail(err, ITG_CANCELLED, "interrupted") : ITG_OK;
 }
 
@@ -94,13 +95,13 @@ static bool improve(const coupling *s, int64_t group, int64_t i, double least, c
     itg_round_channel ch;
     itg_round r = problem(s, channel, m->c, m->e, m, &ch);
     for (int64_t k = 0; k < n; k++) {
-        m->e[k] = (row[k] + m->c[k]) / (double)r.scale;
+        m->e[k] = (row[k] + m->c[k]) / (double)r.scale / r.step;
         m->c[k] += c[k];
     }
     itg_round_improve(&r, 1);
     s->codes->scale[channel] = r.scale;
     for (int64_t k = 0; k < n; k++)
-        row[k] = c[k] - m->c[k] + (double)r.scale * m->e[k];
+        row[k] = c[k] - m->c[k] + (double)r.scale * r.step * m->e[k];
     return !r.stopped;
 }
 

@@ -132,7 +132,8 @@ static itg_status take_codes(reconstruction *x, itg_error *err)
         for (int64_t k = 0; k < l->depth; k++)
             x->codes.q[ch * l->depth + k] =
                 (int32_t)itg_load(q->storage, codes, itg_layer_weight(l, ch, k));
-    x->grid = (itg_fit_grid){(int32_t)q->qmin, (int32_t)q->qmax, x->r->hw->power_of_two_scales};
+    x->grid = (itg_fit_grid){(int32_t)q->qmin, (int32_t)q->qmax, q->bits == 1 ? 2 : 1,
+                             x->r->hw->power_of_two_scales};
     return ITG_OK;
 }
 
@@ -141,12 +142,12 @@ static itg_status set_scales(reconstruction *x, itg_error *err)
 {
     itg_strategy *s = x->r->s;
     const int32_t edge = x->layer->weight_edge;
-    int64_t count = x->codes.scale_count,
-            steps = ((int64_t)1 << (x->choice->bits - 1)) - !x->grid.power_of_two;
+    int64_t count = x->codes.scale_count;
+    const double steps = itg_symmetric_steps(x->choice->bits, x->grid.power_of_two);
     double *t = itg_arena_array(s->arena, (size_t)count, sizeof *t);
     if (!t) return itg_fail(err, ITG_NO_MEMORY, "no memory for weight thresholds");
     for (int64_t i = 0; i < count; i++)
-        t[i] = (double)x->codes.scale[i] * (double)steps;
+        t[i] = (double)x->codes.scale[i] * steps;
     x->choice->channel = t;
     x->choice->codes = NULL;
     x->choice->code_count = 0;
@@ -241,7 +242,7 @@ static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg
     itg_edge_choice *choice = &r->s->edges[l->weight_edge];
     const itg_edge_choice own = *choice;
     itg_status status = ITG_OK;
-    for (int32_t bits = 2; bits < 32 && r->table && status == ITG_OK; bits++) {
+    for (int32_t bits = 1; bits < 32 && r->table && status == ITG_OK; bits++) {
         if (!(r->table->widths[l->weight_edge] >> bits & 1) || bits == own.bits) continue;
         *choice = own;
         choice->bits = bits;

@@ -26,6 +26,7 @@ enum {
 
 static double nearest(const itg_round *r, double x)
 {
+    if (r->step != 1) return x < 0 ? r->lo : r->hi;
     double q = itg_round_half_even(x);
     return q < r->lo ? r->lo : q > r->hi ? r->hi : q;
 }
@@ -98,13 +99,13 @@ static void set_errors(const together *t)
     waiting w = {0};
     FOR_CHANNELS(r, ch)
     for (int64_t i = 0; i < t->n; i++)
-        ch->e[i] = ch->c[i] / (double)r->scale;
+        ch->e[i] = ch->c[i] / (double)r->scale / r->step;
     for (int64_t first = 0; first < t->n && goes_on(t); first += PART) {
         FOR_CHANNELS(r, ch)
         {
             itg_rows *rows = next_rows(&w, ch, t->n);
             for (int64_t i = first; i < part_end(t, first); i++)
-                if (ch->q[i] != 0) add_row(rows, i, ch->q[i]);
+                if (ch->q[i] != 0) add_row(rows, i, (double)ch->q[i] / r->step);
         }
         subtract(&w, t->n);
     }
@@ -130,7 +131,8 @@ static void move_codes(const itg_round *r, const itg_round_channel *ch, const in
         const int64_t i = order[k];
         const double *h = ch->h + i * r->n;
         if (!(h[i] > 0)) continue;
-        const int32_t to = (int32_t)nearest(r, ch->q[i] + e[k] / h[i]), delta = to - ch->q[i];
+        const int32_t to = (int32_t)nearest(r, ch->q[i] + r->step * (e[k] / h[i])),
+                      delta = (to - ch->q[i]) / r->step;
         if (delta == 0) continue;
         ch->q[i] = to;
         add_row(rows, i, delta);
@@ -158,9 +160,9 @@ static void sweep(const together *t)
 
 /* ---- pairs ---- */
 
-/* Computes the least change of the error / s^2 over all codes that move up or down by 1 while code
- * i, with this row of H, moves up by 1 (least[0]) or down (least[1]); without its own change. up,
- * down: the diagonal, or NO_ROOM. e: c / s - H q. */
+/* Computes the least change of the error / (s step)^2 over all codes that move up or down by a step
+ * while code i, with this row of H, moves up (least[0]) or down (least[1]); without its own change.
+ * up, down: the diagonal, or NO_ROOM. */
 ITG_CLONES static void recover_pair_minima(const double *h, const double *e, const double *up,
                                            const double *down, int64_t n, double least[2])
 {
@@ -207,11 +209,11 @@ static void set_room(const itg_round *r, const itg_round_channel *ch, int64_t j)
 
 static void move(const itg_round *r, const itg_round_channel *ch, int64_t i, int32_t delta)
 {
-    ch->q[i] += delta;
+    ch->q[i] += delta * r->step;
     itg_row_subtract(ch->e, ch->h + i * r->n, delta, r->n);
 }
 
-/* Moves code i by 1 or -1 together with the partner that helps most, if that helps. */
+/* Moves code i by a step together with the partner that helps most, if that helps. */
 static bool move_pair(const itg_round *r, const itg_round_channel *ch, int64_t i)
 {
     const double *h = ch->h + i * r->n;
@@ -221,7 +223,8 @@ static bool move_pair(const itg_round *r, const itg_round_channel *ch, int64_t i
     recover_pair_minima(h, ch->e, ch->up, ch->down, r->n, least);
     for (int32_t d = 1; d >= -1; d -= 2) {
         double own = h[i] - 2 * d * ch->e[i], other = least[d < 0];
-        if (ch->q[i] + d > r->hi || ch->q[i] + d < r->lo || !(other < limit - own)) continue;
+        const int32_t to = ch->q[i] + d * r->step;
+        if (to > r->hi || to < r->lo || !(other < limit - own)) continue;
         limit = own + other;
         change = other;
         delta = d;
@@ -272,12 +275,12 @@ static void sum_products(const itg_round *r, double *qc, double *qe)
     }
 }
 
-/* s^2 q H q' - 2 s q c', where H q' = c / s - e. */
+/* s^2 q H q' - 2 s q c', where H q' = c / s - step e. */
 double itg_round_energy(const itg_round *r)
 {
     double qc, qe, s = (double)r->scale;
     sum_products(r, &qc, &qe);
-    return -s * qc - s * s * qe;
+    return -s * qc - s * s * (r->step * qe);
 }
 
 /* Sets the best scale for the codes: q c' / q H q'. */
@@ -286,7 +289,7 @@ static void refit(itg_round *r)
     double qc, qe, old = (double)r->scale;
     if (r->power_of_two) return;
     sum_products(r, &qc, &qe);
-    double qhq = qc / old - qe;
+    double qhq = qc / old - r->step * qe;
     float scale = (float)(qc / qhq);
     if (!(qc > 0) || !(qhq > 0) || !(scale >= FLT_MIN) || !(scale < INFINITY)) return;
     r->scale = scale;
@@ -294,20 +297,22 @@ static void refit(itg_round *r)
         const itg_round_channel *ch = &r->channels[k];
         double more = 1 / (double)scale - 1 / old;
         for (int64_t i = 0; i < r->n; i++)
-            ch->e[i] += ch->c[i] * more;
+            ch->e[i] += ch->c[i] * more / r->step;
     }
 }
 
-/* Returns the scale at which no weight of the channels is clipped. */
+/* Returns the scale at which no weight of the channels is clipped; of signs twice the mean
+ * magnitude. */
 static double largest_scale(const itg_round *r)
 {
-    double most = 0;
+    double most = 0, sum = 0;
     for (int64_t k = 0; k < r->count; k++)
         for (int64_t i = 0; i < r->n; i++) {
             double v = r->channels[k].v[i], s = v > 0 ? v / r->hi : r->lo < 0 ? v / r->lo : 0;
             if (s > most) most = s;
+            sum += fabs(v);
         }
-    return most;
+    return r->step == 1 ? most : 2 * sum / (double)(r->count * r->n);
 }
 
 static float tried_scale(const itg_round *r, double largest, int k)

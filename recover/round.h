@@ -9,7 +9,7 @@ typedef struct itg_round_channel {
     const int32_t *order; /* [n]: order in which codes are visited */
     const double *v, *c;  /* [n]; c = H v */
     int32_t *q;           /* [n] */
-    double *e;            /* [n]: c / s - H q */
+    double *e;            /* [n]: (c / s - H q) / step */
     double *up, *down;    /* [n]: scratch */
 } itg_round_channel;
 
@@ -17,7 +17,8 @@ typedef struct itg_round_channel {
 typedef struct itg_round {
     itg_round_channel *channels; /* [count] */
     int64_t count, n;
-    int32_t lo, hi; /* of the codes */
+    int32_t lo, hi; /* of the codes, which are lo, lo + step, ... */
+    int32_t step;   /* 1; 2: codes are -1 and 1 */
     bool power_of_two;
     bool nearest; /* codes are those nearest to v / s */
     float scale;

@@ -42,7 +42,7 @@ static void pack_choice(const itg_edge_choice *c, itg_strbuf *out)
 void itg_recovered_pack(const itg_recovered *table, itg_strbuf *out)
 {
     for (int32_t e = 0; e < table->s->edge_count; e++)
-        for (int32_t bits = 2; bits < ITG_RECOVERED_WIDTHS; bits++) {
+        for (int32_t bits = 1; bits < ITG_RECOVERED_WIDTHS; bits++) {
             const itg_edge_choice *c = itg_recovered_entry(table, e, bits);
             if (!c->codes) continue; /* itg_recovered_apply takes no notice of it */
             itg_pack_int(out, e);
@@ -100,7 +100,7 @@ void itg_recovered_unpack(itg_unpacker *u, const itg_graph *g, itg_recovered **o
     while (u->status == ITG_OK) {
         int64_t edge = itg_unpack_int(u, -1, edges - 1, "an edge");
         if (edge < 0 || u->status != ITG_OK) break;
-        int32_t bits = (int32_t)itg_unpack_int(u, 2, ITG_RECOVERED_WIDTHS - 1, "a width");
+        int32_t bits = (int32_t)itg_unpack_int(u, 1, ITG_RECOVERED_WIDTHS - 1, "a width");
         if (u->status == ITG_OK)
             unpack_choice(u, t->s->arena, bits, itg_recovered_entry(t, (int32_t)edge, bits));
     }

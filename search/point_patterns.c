@@ -130,8 +130,8 @@ static itg_status take_bits(patterns *x, itg_error *err)
 {
     char *equals = strrchr(x->text, '='), *end = NULL;
     long bits = equals && equals[1] >= '0' && equals[1] <= '9' ? strtol(equals + 1, &end, 10) : 0;
-    if (!end || *end != '\0' || bits < 2 || bits > 32 || equals == x->text)
-        return itg_fail(err, ITG_BAD_ARGUMENT, "%s: '%.100s': expected PATTERN=BITS, 2 to 32 bits",
+    if (!end || *end != '\0' || bits < 1 || bits > 32 || equals == x->text)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "%s: '%.100s': expected PATTERN=BITS, 1 to 32 bits",
                         x->option, x->text);
     *equals = '\0';
     x->bits = (int32_t)bits;

@@ -81,11 +81,14 @@ static itg_status check_bits(annotate *x, int32_t e)
     int32_t bits = x->s->edges[e].bits;
     const char *value = x->g->values[edge->value].name,
                *reader = edge->node == ITG_NONE ? "graph output" : x->g->nodes[edge->node].name;
-    if (!(x->role[e] == ROLE_PLAIN ? bits == 0 : bits >= 2 && bits <= 32))
+    const int32_t least = x->role[e] == ROLE_WEIGHT ? 1 : 2;
+    if (!(x->role[e] == ROLE_PLAIN ? bits == 0 : bits >= least && bits <= 32))
         return itg_fail(x->err, ITG_MISMATCH,
                         "%s: strategy: edge %d ('%s' into '%s') has %d bits, expected %s",
                         x->g->name, e, value, reader, bits,
-                        x->role[e] == ROLE_PLAIN ? "0 (nothing to quantize there)" : "2 to 32");
+                        x->role[e] == ROLE_PLAIN    ? "0 (nothing to quantize there)"
+                        : x->role[e] == ROLE_WEIGHT ? "1 to 32"
+                                                    : "2 to 32");
     if (x->role[e] != ROLE_WEIGHT && x->s->edges[e].codes)
         return itg_fail(x->err, ITG_MISMATCH,
                         "%s: strategy: edge %d ('%s' into '%s') has codes, expected none: it is no "

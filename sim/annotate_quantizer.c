@@ -24,6 +24,12 @@ static float range_scale(double range, double divisor, bool power_of_two, double
     return (float)scale;
 }
 
+double itg_symmetric_steps(int32_t bits, bool power_of_two)
+{
+    const double steps = itg_ldexp(1.0, bits - 1);
+    return power_of_two || bits == 1 ? steps : steps - 1;
+}
+
 static bool scale_is_empty(float scale)
 {
     return !(scale >= SCALE_MIN);
@@ -31,8 +37,8 @@ static bool scale_is_empty(float scale)
 
 float annotate_weight_scale(const itg_quantizer *q, double t, bool power_of_two)
 {
-    double steps = itg_ldexp(1.0, q->bits - 1);
-    float scale = range_scale(t, steps - 1, power_of_two, steps);
+    float scale = range_scale(t, itg_symmetric_steps(q->bits, false), power_of_two,
+                              itg_symmetric_steps(q->bits, true));
     return scale_is_empty(scale) ? 0.0f : scale;
 }
 
@@ -45,7 +51,10 @@ static void set_codes(const itg_hw_dtype *dtype, int32_t bits, itg_quantizer *q)
     q->storage = dtype->storage;
     q->axis = -1;
     q->scale_count = 1;
-    if (!is_signed) {
+    if (bits == 1) {
+        q->qmin = -1;
+        q->qmax = 1;
+    } else if (!is_signed) {
         q->qmin = 0;
         q->qmax = 2 * steps - 1;
     } else {
@@ -62,14 +71,14 @@ itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, dou
     set_codes(dtype, bits, &q);
     lo = lo < 0 ? lo : 0;
     hi = hi > 0 ? hi : 0;
-    double steps = itg_ldexp(1.0, bits - 1);
     if (dtype->zero_point) {
         double n = (double)(q.qmax - q.qmin);
         *scale = range_scale(hi - lo, n, power_of_two, n);
     } else if (q.is_signed) {
-        *scale = range_scale(-lo > hi ? -lo : hi, steps - 1, power_of_two, steps);
+        *scale = range_scale(-lo > hi ? -lo : hi, itg_symmetric_steps(bits, false), power_of_two,
+                             itg_symmetric_steps(bits, true));
     } else {
-        *scale = range_scale(hi, 2 * steps - 1, power_of_two, 2 * steps - 1);
+        *scale = range_scale(hi, (double)q.qmax, power_of_two, (double)q.qmax);
     }
     if (!(*scale <= SCALE_MAX))
         return itg_fail(err, ITG_INFEASIBLE, "the range [%g, %g] is too wide to quantize", lo, hi);

@@ -125,6 +125,8 @@ typedef struct itg_threshold_target {
     int32_t bits;
     bool symmetric, is_signed, power_of_two;
 } itg_threshold_target;
+/* The threshold of a symmetric signed quantizer, in scales. Of one bit: 1. */
+double itg_symmetric_steps(int32_t bits, bool power_of_two);
 /* Estimates [lo, hi], lo <= 0 <= hi, from statistics in exact double arithmetic, without libm. A
  * constant zero gives [0,0]. lo < 0 only if there are negative values, hi > 0 only if there are
  * positive ones, whatever the target. MSE, KL with power_of_two: the range of the grid itself,

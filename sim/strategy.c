@@ -90,18 +90,19 @@ itg_status itg_strategy_set_codes(itg_strategy *s, int32_t edge, const int32_t *
                                   int64_t count, itg_error *err)
 {
     itg_edge_choice *choice = &s->edges[edge];
-    int64_t end = (int64_t)1 << (choice->bits - 1);
+    const bool signs = choice->bits == 1;
+    const int64_t end = (int64_t)1 << (choice->bits - 1), most = signs ? 1 : end - 1;
     unsigned char *packed = NULL;
     for (int64_t i = 0; codes && i < count; i++)
-        if (codes[i] < -end || codes[i] >= end)
+        if (codes[i] < -end || codes[i] > most || (signs && codes[i] == 0))
             return itg_fail(err, ITG_BAD_ARGUMENT,
-                            "edge %d: code %lld is %d, expected %lld to %lld", edge, (long long)i,
-                            codes[i], (long long)-end, (long long)end - 1);
+                            "edge %d: code %lld is %d, expected %lld %s %lld", edge, (long long)i,
+                            codes[i], (long long)-end, signs ? "or" : "to", (long long)most);
     if (codes) {
         packed = itg_arena_array(s->arena, (size_t)itg_packed_bytes(count, choice->bits) + 1, 1);
         if (!packed) return itg_fail(err, ITG_NO_MEMORY, "no memory for weight codes");
         for (int64_t i = 0; i < count; i++)
-            itg_packed_put(packed, choice->bits, i, codes[i]);
+            itg_packed_put(packed, choice->bits, true, i, codes[i]);
     }
     choice->codes = packed;
     choice->code_count = codes ? count : 0;
@@ -254,7 +255,7 @@ static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_
 static double stated_magnitude(const itg_stated *s, int64_t i, int32_t bits)
 {
     const double step = (s->hi[i] - s->lo[i]) / (itg_ldexp(1.0, s->bits) - 1);
-    if (bits > s->bits) return step * (itg_ldexp(1.0, bits - 1) - 1);
+    if (bits > s->bits) return step * itg_symmetric_steps(bits, false);
     return -s->lo[i] - step > s->hi[i] * (1 + 1e-9) ? -s->lo[i] - step : s->hi[i];
 }
 

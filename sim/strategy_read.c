@@ -141,8 +141,6 @@ static void read_edges(reader *r, const itg_json_value *strategy)
     for (int32_t e = 0; e < r->s->edge_count && r->t.status == ITG_OK; e++) {
         const itg_json_value *v = itg_json_at(bits, (size_t)e);
         r->s->edges[e].bits = (int32_t)itg_json_int_of(&r->t, v, 0, 32);
-        if (r->s->edges[e].bits == 1)
-            itg_json_refuse(&r->t, v, ITG_BAD_FILE, "expected 0 or an integer from 2 to 32, got 1");
         if (r->t.status == ITG_OK)
             read_threshold(r, itg_json_at(thresholds, (size_t)e), &r->s->edges[e]);
     }

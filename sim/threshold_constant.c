@@ -3,6 +3,7 @@
 #include "sim/histogram.h"
 #include "sim/threshold.h"
 #include "kernels/clones.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,15 @@ static itg_status by_statistics(itg_threshold_method method, const elements *e,
     return status;
 }
 
+/* The scale of signs that has the least squared error (Rastegari et al., XNOR-Net, 2016). */
+static itg_range mean_magnitude(const elements *e)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < e->count; i++)
+        sum += fabs((double)e->data[i]);
+    return (itg_range){-sum / (double)e->count, sum / (double)e->count};
+}
+
 static itg_status estimate(itg_threshold_method method, elements *e,
                            const itg_threshold_target *target, double *lo, double *hi,
                            itg_error *err)
@@ -87,11 +97,12 @@ static itg_status estimate(itg_threshold_method method, elements *e,
         return itg_fail(err, ITG_BAD_FILE,
                         "threshold: a constant holds %lld elements that are NaN or infinite",
                         (long long)sums.nan_count);
-    if (method != ITG_THRESHOLD_MSE && method != ITG_THRESHOLD_MAX)
+    if (target->bits > 1 && method != ITG_THRESHOLD_MSE && method != ITG_THRESHOLD_MAX)
         return by_statistics(method, e, &sums, target, lo, hi, err);
     itg_range range = {sums.min < 0 ? (double)sums.min : 0.0,
                        sums.max > 0 ? (double)sums.max : 0.0};
-    if (method == ITG_THRESHOLD_MSE && range.lo < range.hi)
+    if (target->bits == 1) range = mean_magnitude(e);
+    if (target->bits > 1 && method == ITG_THRESHOLD_MSE && range.lo < range.hi)
         range = itg_threshold_search(target, range, 2, elements_error, e);
     *lo = range.lo;
     *hi = range.hi;
@@ -105,8 +116,8 @@ itg_status itg_threshold_constant(itg_threshold_method method, const float *data
 {
     elements e = {data, count};
     float *gathered = NULL;
-    if (target->bits < 2 || target->bits > 32)
-        return itg_fail(err, ITG_BAD_ARGUMENT, "threshold: %d bits; expected 2..32",
+    if (target->bits < 1 || target->bits > 32)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "threshold: %d bits; expected 1..32",
                         (int)target->bits);
     if (count < 1 || inner < 1 || count % inner != 0)
         return itg_fail(err, ITG_BAD_ARGUMENT, "threshold: %lld elements in runs of %lld",

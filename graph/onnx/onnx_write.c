@@ -208,7 +208,7 @@ void itg_onnx_writer_int4(itg_onnx_writer *w, const char *name, const itg_shape 
     if (!has_elements(w, shape, &elements)) return;
     unsigned char *raw = add_initializer(w, name, TENSOR_INT4, shape, ((size_t)elements + 1) / 2);
     for (int64_t i = 0; raw && i < elements; i++)
-        itg_packed_put(raw, 4, i, codes[i]);
+        itg_packed_put(raw, 4, true, i, codes[i]);
 }
 
 /* ---- nodes ---- */

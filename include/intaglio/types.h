@@ -84,7 +84,7 @@ typedef struct itg_tensor {
 
 /* ---- quantizers: real = scale * (q - zero_point) ---- */
 typedef struct itg_quantizer {
-    int32_t bits; /* 2..32 */
+    int32_t bits; /* 1..32; 1, of constants alone: codes -1 and 1 */
     bool is_signed;
     itg_dtype storage; /* S8 U8 S16 U16 S32 */
     int64_t qmin,

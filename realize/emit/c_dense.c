@@ -155,7 +155,7 @@ bool itg_emit_is_dense(const itg_emit_mac_view *t, const itg_pvalue *w)
     const int32_t bits = w->q.bits;
     return w->data != NULL && t->row == ITG_S16 && t->sum == ITG_S32 && t->patches == 1 &&
            t->depth % 4 == 0 && !itg_emit_is_depthwise(t) &&
-           (bits == 8 || (bits < 8 && w->elements % 32 == 0));
+           (bits == 8 || (bits > 1 && bits < 8 && w->elements % 32 == 0));
 }
 
 void itg_emit_dense_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
@@ -163,7 +163,7 @@ void itg_emit_dense_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t in
     const itg_pvalue *w = &e->p->values[t->w_value];
     itg_emit_pairs(e);
     if (itg_emit_needs(e, "dense")) {
-        const bool bytes = !itg_emit_has_bits(e->p, 1, 7);
+        const bool bytes = !itg_emit_has_bits(e->p, 2, 7);
         const bool pieces = itg_emit_has_bits(e->p, 3, 3) || itg_emit_has_bits(e->p, 5, 7);
         itg_emit_template(&e->helpers, dense_text, bytes ? "" : " >> shift",
                           pieces ? in_pieces_text : "", bytes ? "" : unshifted_text,

@@ -110,7 +110,7 @@ static const char unpack_text[] =
     "        uint32_t code = 0 - minus;\n"
     "        for (int32_t b = 0, at = (first + count - 1 - whole * 8) * bits; b < bits; b++, "
     "at++)\n"
-    "            code += ((uint32_t)p[whole * bits + (at >> 3)] >> (at & 7) & 1) << b;\n"
+    "            code += ((uint32_t)p[whole * bits + (at >> 3)] >> (at & 7) & 1) << b$1;\n"
     "        out[count - 1] = (uint8_t)code;\n"
     "    }\n"
     "    const int32_t field = 8 / bits * bits, spare = 8 - field;\n"
@@ -132,7 +132,7 @@ static const char unpack_text[] =
     "                from += whole;\n"
     "                v = vorrq_u8(v, vshlq_r_u8(vandq_u8(vldrbq_z_u8(from, some), mask), -s));\n"
     "            }\n"
-    "            vstrbq_p_u8(out + j, vaddq_u8(vandq_u8(v, codes), least), some);\n"
+    "            vstrbq_p_u8(out + j, vaddq_u8($2, least), some);\n"
     "        }\n"
     "    }\n"
     "}\n"
@@ -147,5 +147,10 @@ void itg_emit_helium_copies(itg_emitter *e, bool window)
 
 void itg_emit_helium_unpack(itg_emitter *e)
 {
-    if (itg_emit_needs(e, "helium_unpack")) itg_strbuf_add(&e->helpers, unpack_text);
+    const bool signs = itg_emit_has_bits(e->p, 1, 1);
+    if (itg_emit_needs(e, "helium_unpack"))
+        itg_emit_template(&e->helpers, unpack_text, signs ? " << (bits == 1)" : "",
+                          signs ? "vshlq_r_u8(vandq_u8(v, codes), bits == 1)"
+                                : "vandq_u8(v, codes)",
+                          NULL);
 }

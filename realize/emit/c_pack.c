@@ -1,5 +1,5 @@
 /* Constants at their bit width b. Codes are stored without sign, as code - least, where least is
- * -2^(b-1) for signed codes, else 0. A tensor of n codes takes ceil(n * b / 8) bytes:
+ * -2^(b-1) for signed codes, else 0; the codes -1 and 1 of one bit as 0 and 1. A tensor of n codes takes ceil(n * b / 8) bytes:
  *
  *   The first 8 m codes, m = floor(n / 8), are eight rows of m codes. They lie in b planes of m
  *   bytes. Byte k of each plane belongs to code k of the rows, so a run of codes is a run of bytes.
@@ -41,7 +41,7 @@ static const char unpack_text[] =
     "            for (int32_t j = i; j < n; j++) {\n"
     "                const uint16_t part =\n"
     "                    (uint16_t)((uint16_t)((in[j] & mask) * down) >> 8 & codes);\n"
-    "                out[j] = ($2)((s == shift$6 ? ($2)-zero : out[j]) + ($2)(($3)part$7));\n"
+    "                out[j] = ($2)((s == shift$6 ? ($2)-zero : out[j]) + ($2)(($3)part$7$8));\n"
     "            }\n"
     "            if (spare == 0) break;\n"
     "        }\n"
@@ -53,7 +53,7 @@ static const char words_text[] =
     "#ifndef __OPTIMIZE_SIZE__\n"
     "        const uint32_t every = codes * UINT32_C(0x01010101);\n"
     "        for (; !parts && i + 4 <= n$1; i += 4)\n"
-    "            four_u8((uint32_t)PAIR(in + i) >> shift & every, zero, out + i);\n"
+    "            four_u8(((uint32_t)PAIR(in + i) >> shift & every)$2, zero, out + i);\n"
     "#endif\n"
     "        for (; i + 4 <= n$1; i += 4) {\n"
     "            const uint32_t masks = mask * UINT32_C(0x01010101);\n"
@@ -61,7 +61,7 @@ static const char words_text[] =
     "            uint32_t x = ((uint32_t)PAIR(from) & masks) >> shift;\n"
     "            for (int32_t s = shift - spare; s > end; s -= spare)\n"
     "                from += whole, x |= ((uint32_t)PAIR(from) & masks) >> s;\n"
-    "            four_u8(x & codes * UINT32_C(0x01010101), zero, out + i);\n"
+    "            four_u8((x & codes * UINT32_C(0x01010101))$2, zero, out + i);\n"
     "        }\n"
     "#endif\n";
 
@@ -93,7 +93,7 @@ static const char rest_text[] =
     "    for (int32_t i = 0, at = first * bits; i < count; i++) {\n"
     "        out[i] = ($2)-zero;\n"
     "        for (int32_t b = 0; b < bits; b++, at++)\n"
-    "            out[i] = ($2)(out[i] + ($2)(($4)(p[at >> 3] >> (at & 7) & 1) << b));\n"
+    "            out[i] = ($2)(out[i] + ($2)(($4)(p[at >> 3] >> (at & 7) & 1) << b$5));\n"
     "    }\n"
     "}\n\n";
 
@@ -110,7 +110,8 @@ int64_t itg_emit_least_code(const itg_pvalue *v)
 static uint64_t raw_code(const itg_pvalue *v, const int64_t *order, int64_t i)
 {
     int64_t code = itg_load(v->dtype, v->data, order != NULL ? order[i] : i);
-    return (uint64_t)(code - itg_emit_least_code(v));
+    const uint64_t raw = (uint64_t)(code - itg_emit_least_code(v));
+    return v->q.bits == 1 ? raw / 2 : raw;
 }
 
 /* Code i of eight rows of codes below 2^bits, bits <= 8, into planes of `whole` bytes each. */
@@ -196,6 +197,12 @@ bool itg_emit_has_bits(const itg_program *p, int32_t least, int32_t most)
     return false;
 }
 
+/* Text that doubles codes of one bit, which are 0 and 1 less the least. */
+static const char *doubled(const itg_program *p)
+{
+    return itg_emit_has_bits(p, 1, 1) ? " << (bits == 1)" : "";
+}
+
 /* Whether some constant's number of codes is not a multiple of eight. */
 static bool has_rests(const itg_program *p)
 {
@@ -212,7 +219,7 @@ static void add_first_steps(itg_emitter *e, itg_dtype type, bool wide, itg_strbu
     const char *sum = type == ITG_S64 ? "uint64_t" : "uint32_t";
     if (has_rests(e->p)) {
         itg_emit_template(&e->helpers, rest_text, itg_dtype_name(type), itg_emit_ctype(type), up,
-                          sum, NULL);
+                          sum, doubled(e->p), NULL);
         itg_emit_template(out, inside_text, itg_dtype_name(type), NULL);
     }
     if (wide) itg_emit_template(out, wide_text, itg_emit_ctype(type), up, sum, NULL);
@@ -229,14 +236,14 @@ static void write_unpack(itg_emitter *e, itg_dtype type)
     itg_emit_pairs(e);
     if (type == ITG_S16) {
         itg_emit_four(e, ITG_U8);
-        itg_emit_template(&four, words_text, alone, NULL);
+        itg_emit_template(&four, words_text, alone, doubled(e->p), NULL);
     }
     add_first_steps(e, type, wide, &first);
     e->failed |= first.failed || four.failed;
     itg_emit_template(&e->helpers, unpack_text, itg_dtype_name(type), itg_emit_ctype(type),
                       type == ITG_S64 ? "uint64_t" : "uint32_t",
                       first.text != NULL ? first.text : "", four.text != NULL ? four.text : "",
-                      alone, wide ? " * up" : "", NULL);
+                      alone, wide ? " * up" : "", doubled(e->p), NULL);
     itg_strbuf_deinit(&first);
     itg_strbuf_deinit(&four);
 }

@@ -150,7 +150,7 @@ static itg_view_value *find(const itg_view *v, const char *name)
 static void *unpacked(itg_view *v, const itg_tensor *from, const itg_tensor *t, int64_t bits)
 {
     int64_t elements = 0;
-    bool good = itg_dtype_is_integer(t->dtype) && itg_dtype_size(t->dtype) <= 4 && bits >= 2 &&
+    bool good = itg_dtype_is_integer(t->dtype) && itg_dtype_size(t->dtype) <= 4 && bits >= 1 &&
                 bits < (int64_t)(8 * itg_dtype_size(t->dtype)) && from->dtype == ITG_U8 &&
                 from->shape.rank == 1 && itg_shape_elements(&t->shape, &elements) &&
                 from->shape.dims[0] == itg_packed_bytes(elements, (int32_t)bits) &&
@@ -259,10 +259,10 @@ static bool codes_of(itg_view *v, const itg_onnx_node *node, char side, int32_t 
     itg_view_codes q = {int_in(node, prefix, "qmin"), int_in(node, prefix, "qmax"),
                         int_in(node, prefix, "zero_point")};
     int64_t bits = int_in(node, prefix, "bits");
-    bool known = itg_dtype_is_integer(storage) && storage != ITG_S64 && bits >= 2 && bits <= 32;
+    bool known = itg_dtype_is_integer(storage) && storage != ITG_S64 && bits >= 1 && bits <= 32;
     if (!known || q.qmin >= q.qmax || q.qmin > q.zero || q.zero > q.qmax ||
         q.qmin < itg_dtype_min(storage) || q.qmax > itg_dtype_max(storage) ||
-        q.qmax - q.qmin >= INT64_C(1) << bits) {
+        q.qmax - q.qmin >= (bits == 1 ? 3 : INT64_C(1) << bits)) {
         itg_view_problem(v, "%squantizer: codes [%lld,%lld] around %lld do not fit %lld bits in %s",
                          prefix, (long long)q.qmin, (long long)q.qmax, (long long)q.zero,
                          (long long)bits, itg_dtype_name(storage));

@@ -8,12 +8,26 @@ static void bits_lie_from_the_lowest_on(void **state)
     unsigned char bytes[4] = {0};
     const int64_t nibbles[] = {1, -2, 7, -8};
     for (int i = 0; i < 4; i++)
-        itg_packed_put(bytes, 4, i, nibbles[i]);
+        itg_packed_put(bytes, 4, true, i, nibbles[i]);
     assert_memory_equal(bytes, ((unsigned char[]){0xE1, 0x87, 0, 0}), 4);
     unsigned char wide[4] = {0};
-    itg_packed_put(wide, 12, 0, 0xABC);
-    itg_packed_put(wide, 12, 1, 0x123);
+    itg_packed_put(wide, 12, true, 0, 0xABC);
+    itg_packed_put(wide, 12, true, 1, 0x123);
     assert_memory_equal(wide, ((unsigned char[]){0xBC, 0x3A, 0x12, 0}), 4);
+}
+
+static void one_bit_is_the_sign(void **state)
+{
+    (void)state;
+    const int64_t codes[] = {1, -1, -1, 1, 1, 1, 1, 1, -1};
+    unsigned char bytes[2] = {0};
+    int8_t out[9];
+    for (int i = 0; i < 9; i++)
+        itg_packed_put(bytes, 1, true, i, codes[i]);
+    assert_memory_equal(bytes, ((unsigned char[]){0x06, 0x01}), 2);
+    itg_packed_unpack(bytes, 1, true, 9, 1, out);
+    for (int i = 0; i < 9; i++)
+        assert_int_equal(out[i], codes[i]);
 }
 
 static void every_width_comes_back(void **state)
@@ -29,7 +43,8 @@ static void every_width_comes_back(void **state)
                 codes[i] = i % 3 == 0   ? least
                            : i % 3 == 1 ? most
                                         : least + (INT64_C(0x5DEECE66D) * i) % (most - least + 1);
-                itg_packed_put(bytes, bits, i, codes[i]);
+                if (is_signed && bits == 1) codes[i] = 2 * codes[i] + 1; /* 0 and -1 to 1 and -1 */
+                itg_packed_put(bytes, bits, is_signed, i, codes[i]);
             }
             for (int i = 0; i < COUNT; i++)
                 assert_int_equal(itg_packed_get(bytes, bits, is_signed, i), codes[i]);
@@ -47,6 +62,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_lie_from_the_lowest_on),
+        cmocka_unit_test(one_bit_is_the_sign),
         cmocka_unit_test(every_width_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

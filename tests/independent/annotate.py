@@ -26,6 +26,8 @@ class Quantizer:
         self.qmax = steps - 1 if self.signed else 2 * steps - 1
         full = dtype.get("zero_point") or dtype.get("full_range")
         self.qmin = 0 if not self.signed else -steps if full else -(steps - 1)
+        if bits == 1:
+            self.qmin, self.qmax = -1, 1
         self.scale, self.zero = F32(1), 0
 
     @property
@@ -38,6 +40,8 @@ class Quantizer:
         return max(self.qmax - self.zero, self.zero - self.qmin)
 
     def codes(self, x, scale=None):
+        if self.bits == 1:
+            return np.where(x < 0, -1, 1)
         with np.errstate(all="ignore"):
             y = np.rint((x / (self.scale if scale is None else scale)).astype(F64))
         y = np.clip(np.nan_to_num(y, nan=0.0), -2.0 ** 40, 2.0 ** 40).astype(np.int64)
@@ -328,7 +332,7 @@ class Mac:
         self.choose_scales()
         if edge.codes is not None:
             self.given = rows(edge.codes.reshape(w.shape))
-            if self.given.min() < self.q.qmin or self.given.max() > self.q.qmax:
+            if self.given.min() < self.q.qmin or self.given.max() > self.q.qmax or (self.q.bits == 1 and not self.given.all()):
                 raise Mismatch("codes of " + node.name)
         self.codes = np.stack([self.row_codes(c) for c in range(self.channels)])
         self.bias = np.array([int(self.bias_code(c)) for c in range(self.channels)], np.int64)
@@ -341,7 +345,7 @@ class Mac:
         if self.plan.power:
             scale = np.array([power_of_two(t, steps) for t in thresholds]).astype(F32)
         else:
-            scale = (np.array(thresholds) / float(steps - 1)).astype(F32)
+            scale = (np.array(thresholds) / float(max(steps - 1, 1))).astype(F32)
         scale[scale < EMPTY] = 0
         scale[scale == 0] = scale.max() if scale.max() > 0 else F32(1)
         return scale

@@ -23,10 +23,14 @@ def unpack(packed, bits, count):
     codes = codes.sum(1)
     if flat[count * bits:].any():
         raise ValueError("bits behind the last code")
+    if bits == 1:
+        return 1 - 2 * codes
     return np.where(codes >= 1 << (bits - 1), codes - (1 << bits), codes)
 
 
 def pack(codes, bits):
+    if bits == 1:
+        codes = codes < 0
     return np.packbits((codes[:, None] >> np.arange(bits) & 1).astype(np.uint8).reshape(-1), bitorder="little").tobytes()
 
 
@@ -107,7 +111,10 @@ def main():
     rng = np.random.default_rng(int(sys.argv[3]))
 
     def moved(edge, mac):
-        codes = np.clip(mac.codes + rng.integers(-1, 2, mac.codes.shape), mac.q.qmin, mac.q.qmax)
+        moves = rng.integers(-1, 2, mac.codes.shape)
+        codes = np.clip(mac.codes + moves, mac.q.qmin, mac.q.qmax)
+        if mac.q.bits == 1:
+            codes = np.where(moves > 0, -mac.codes, mac.codes)
         bias = (mac.real_bias + rng.normal(0, 0.05, mac.channels)).astype(np.float32)
         fits = np.abs(bias).max() < 100 and all(mac.takes_bias(c, float(bias[c])) for c in range(mac.channels))
         return codes, bias if fits else None

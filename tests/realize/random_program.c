@@ -70,6 +70,23 @@ int32_t add_constant(maker *m, itg_shape shape, bool narrow)
     return id;
 }
 
+/* Some are signs: codes of one bit. */
+static int32_t add_weights(maker *m, itg_shape shape, bool narrow)
+{
+    const int32_t id = add_constant(m, shape, narrow);
+    itg_quantizer *q = &value(m, id)->q;
+    int64_t n = 0;
+    assert_true(itg_shape_elements(&shape, &n));
+    if (q->storage != ITG_S8 || q->zero_point != 0 || m->named % 8 != 0) return id;
+    int8_t *codes = (int8_t *)(uintptr_t)value(m, id)->data;
+    for (int64_t i = 0; i < n; i++)
+        codes[i] = codes[i] < 0 ? -1 : 1;
+    q->bits = 1;
+    q->qmin = -1;
+    q->qmax = 1;
+    return id;
+}
+
 /* ---- steps ---- */
 
 itg_step *add_step(maker *m, itg_step_kind kind, itg_op op, int32_t inputs, int32_t outputs)
@@ -204,7 +221,7 @@ static void add_conv(maker *m, int32_t x)
     a.group = groups[pick(m, 0, 3)];
     y.dims[1] = a.group * pick(m, 1, a.group > 2 ? 2 : chance(m, 4) ? 40 : 9);
     itg_shape w = {4, {y.dims[1], channels / a.group, a.kernel[0], a.kernel[1]}};
-    int32_t weights = add_constant(m, w, !chance(m, 6)), bias = ITG_NONE;
+    int32_t weights = add_weights(m, w, !chance(m, 6)), bias = ITG_NONE;
     if (chance(m, 2)) {
         bias = add_value(m, ITG_S64, (itg_shape){1, {y.dims[1]}});
         int64_t *b = itg_arena_array(m->p->arena, (size_t)y.dims[1], sizeof *b);
@@ -609,7 +626,7 @@ static void add_end(maker *m, int32_t x)
     int64_t n = pick(m, 1, 20);
     bool turned = chance(m, 2);
     itg_shape w = {2, {turned ? n : flat.dims[1], turned ? flat.dims[1] : n}};
-    int32_t weights = add_constant(m, w, true);
+    int32_t weights = add_weights(m, w, true);
     s = add_step(m, ITG_STEP_MATMUL, ITG_OP_MATMUL, 2, encoding_count(m));
     s->attrs.trans_b = turned;
     s->inputs[0] = row;

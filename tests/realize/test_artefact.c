@@ -298,7 +298,7 @@ static void packed_codes_that_do_not_fit_are_refused(void **state)
     assert_int_equal(read_packed("s8", 2, 3, bytes, 2, &v), ITG_BAD_FILE);  /* too many */
     assert_int_equal(read_packed("s8", 7, 3, bytes, 3, &v), ITG_BAD_FILE);  /* the stray bit */
     assert_int_equal(read_packed("s8", 1, 8, bytes, 1, &v), ITG_BAD_FILE);  /* not narrow */
-    assert_int_equal(read_packed("s8", 16, 1, bytes, 2, &v), ITG_BAD_FILE); /* too narrow */
+    assert_int_equal(read_packed("s8", 16, 0, bytes, 2, &v), ITG_BAD_FILE); /* too narrow */
     assert_int_equal(read_packed("f32", 3, 3, bytes, 2, &v), ITG_BAD_FILE);
     assert_int_equal(read_packed("x8", 3, 3, bytes, 2, &v), ITG_BAD_FILE);
     assert_int_equal(read_packed("s8", 0, 3, bytes, 2, &v), ITG_BAD_FILE);

@@ -75,6 +75,23 @@ static void weights_outside(itg_program *p)
 {
     ((int8_t *)(uintptr_t)fx_value(p, "dw")->data)[3] = 100;
 }
+static void signs_with_a_zero(itg_program *p)
+{
+    itg_pvalue *w = fx_value(p, "dw");
+    w->q.bits = 1;
+    w->q.qmin = -1;
+    w->q.qmax = 1;
+    for (int64_t i = 0; i < w->elements; i++)
+        ((int8_t *)(uintptr_t)w->data)[i] = i == 2 ? 0 : 1;
+}
+static void activations_of_one_bit(itg_program *p)
+{
+    itg_quantizer *q = &fx_value(p, "y")->q;
+    q->bits = 1;
+    q->qmin = -1;
+    q->qmax = 1;
+    q->zero_point = 0;
+}
 static void wrong_bound(itg_program *p)
 {
     fx_step(p, "n_c")->acc_hi -= 1;
@@ -291,6 +308,8 @@ static const lie lies[] = {
     LIE(net_conv, no_scale),
     LIE(net_conv, scale_of_zero),
     LIE(net_conv, weights_outside),
+    LIE(net_conv, signs_with_a_zero),
+    LIE(net_conv, activations_of_one_bit),
     LIE(net_conv, wrong_bound),
     LIE(net_conv, no_accumulator),
     LIE(net_conv, wide_accumulator),

@@ -216,7 +216,7 @@ static bool flip_code(const itg_pvalue *v, itg_rng *rng)
 {
     int64_t at = (int64_t)itg_rng_below(rng, (uint64_t)v->elements);
     unsigned char packed[4] = {0};
-    itg_packed_put(packed, v->q.bits, 0, itg_load(v->dtype, v->data, at));
+    itg_packed_put(packed, v->q.bits, v->q.is_signed, 0, itg_load(v->dtype, v->data, at));
     uint64_t bit = itg_rng_below(rng, (uint64_t)v->q.bits);
     packed[bit / 8] = (unsigned char)(packed[bit / 8] ^ 1u << bit % 8);
     itg_store(v->dtype, (void *)(uintptr_t)v->data, at,

@@ -178,7 +178,7 @@ static void make_coupled(coupled *p, uint64_t seed)
                        .round = true,
                        .how = {1, &p->never}};
     p->codes = (itg_fit_codes){p->q, p->scale, ROWS};
-    const itg_fit_grid grid = {-4, 3, false};
+    const itg_fit_grid grid = {-4, 3, 1, false};
     assert_int_equal(itg_fit_search(&p->fit, &grid, &p->codes, NULL), ITG_OK);
 }
 
@@ -198,7 +198,7 @@ static double error_of(const coupled *p)
 
 static void channels_make_up_for_each_other(void **state)
 {
-    const itg_fit_grid grid = {-4, 3, false};
+    const itg_fit_grid grid = {-4, 3, 1, false};
     double before = 0, after = 0;
     coupled p, start;
     (void)state;

@@ -1,6 +1,7 @@
 /* Codes of small channels against all codes there are. */
 #include "recover/round.h"
 #include <float.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ static void make(problem *p, uint64_t seed, int64_t channels, int32_t lo, int32_
                            .n = N,
                            .lo = lo,
                            .hi = hi,
+                           .step = 1,
                            .power_of_two = power_of_two,
                            .best = p->best};
 }
@@ -135,6 +137,41 @@ static void codes_are_near_the_best(void **state)
     }
     assert_true(best > cases * 9 / 10);
     assert_true(found < nearest / 3);
+}
+
+/* The same of signs. */
+static void signs_are_near_the_best(void **state)
+{
+    (void)state;
+    int best = 0, cases = 300;
+    double found = 0, nearest = 0;
+    for (int i = 0; i < cases; i++) {
+        problem p;
+        double mean = 0, least = DBL_MAX;
+        int32_t signs[N];
+        make(&p, (uint64_t)i, 1, -1, 1, i % 2 == 1);
+        p.round.step = 2;
+        itg_round_search(&p.round, 1);
+        assert_false(p.round.zero);
+        const double e = total_error(&p), s = (double)p.round.scale,
+                     energy = itg_round_energy(&p.round) + zero_error(&p);
+        assert_true(energy - e < 1e-9 && e - energy < 1e-9);
+        for (int k = 0; k < 1 << N; k++) {
+            for (int n = 0; n < N; n++)
+                signs[n] = (k >> n & 1) != 0 ? 1 : -1;
+            least = fmin(least, error_of(&p, 0, signs, s));
+        }
+        for (int n = 0; n < N; n++) {
+            assert_true(p.q[0][n] == -1 || p.q[0][n] == 1);
+            signs[n] = p.v[0][n] < 0 ? -1 : 1;
+            mean += fabs(p.v[0][n]) / N;
+        }
+        best += e <= least + 1e-9;
+        found += e;
+        nearest += error_of(&p, 0, signs, mean);
+    }
+    assert_true(best > cases * 9 / 10);
+    assert_true(found < nearest);
 }
 
 static void fixed_scale(void **state)
@@ -267,6 +304,7 @@ static void nothing_to_round(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(codes_are_near_the_best),
+        cmocka_unit_test(signs_are_near_the_best),
                                        cmocka_unit_test(fixed_scale),
                                        cmocka_unit_test(shared_scale),
                                        cmocka_unit_test(powers_of_two),

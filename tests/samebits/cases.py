@@ -5,16 +5,17 @@ import os
 
 from check_pairs import call
 
-TARGETS = ("cortex-m", "vta", "cvm")
+TARGETS = ("cortex-m", "vta", "cvm", "fpga")
 # name; bits of activations; widths that weights take by turns, in the order of the edges (an empty tuple: 8, as activations).
 Style = collections.namedtuple("Style", "name activation_bits weight_bits")
 UNIFORM = Style("uniform 8", 8, ())
 MIXED = Style("mixed", 7, tuple(range(2, 9)))
 WIDE = Style("16-bit activations", 16, tuple(range(8, 1, -1)))
 WIDER = Style("16-bit both", 16, tuple(range(16, 1, -1)))
-STYLES = {"cortex-m": (UNIFORM, MIXED, WIDE), "vta": (UNIFORM, MIXED), "cvm": (UNIFORM, MIXED, WIDER)}
+SIGNS = Style("one bit", 8, (1, 3, 1, 1, 8))
+STYLES = {"cortex-m": (UNIFORM, MIXED, WIDE), "vta": (UNIFORM, MIXED), "cvm": (UNIFORM, MIXED, WIDER), "fpga": (SIGNS,)}
 # Without --full every network takes the mixed strategy for cortex-m, and one of these by turns.
-BY_TURNS = (("cortex-m", UNIFORM), ("cortex-m", WIDE), ("vta", MIXED), ("cvm", WIDER))
+BY_TURNS = (("cortex-m", UNIFORM), ("cortex-m", WIDE), ("vta", MIXED), ("fpga", SIGNS), ("cvm", WIDER))
 CALIBRATION = 32  # samples
 
 Case = collections.namedtuple("Case", "pair target style turn")

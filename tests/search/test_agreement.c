@@ -179,8 +179,10 @@ static void perturb(itg_strategy *s, const itg_annotated *a, itg_rng *rng)
         int32_t *codes = malloc((size_t)elements * sizeof *codes);
         for (int64_t i = 0; i < elements; i++) {
             int64_t code = itg_load(v->q.storage, v->constant->codes, i);
-            code += (int64_t)itg_rng_below(rng, 3) - 1;
-            codes[i] = (int32_t)itg_clamp(code, v->q.qmin, v->q.qmax);
+            const int64_t step = (int64_t)itg_rng_below(rng, 3) - 1;
+            codes[i] = v->q.bits == 1
+                           ? (int32_t)(step > 0 ? -code : code)
+                           : (int32_t)itg_clamp(code + step, v->q.qmin, v->q.qmax);
         }
         assert_int_equal(itg_strategy_set_codes(s, e, codes, elements, NULL), ITG_OK);
         free(codes);

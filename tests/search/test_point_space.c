@@ -419,7 +419,7 @@ static void patterns_that_do_nothing_are_refused(void **state)
         {"*", NULL, ",", NULL}, /* a comma at the end ends the list */
         {"*,", NULL, ",*", "expected patterns of 1 to"},
         {NULL, name, "", "expected PATTERN=BITS"},
-        {NULL, name, "=1", "expected PATTERN=BITS, 2 to 32 bits"},
+        {NULL, name, "=0", "expected PATTERN=BITS, 1 to 32 bits"},
         {NULL, name, "=4x", "expected PATTERN=BITS"},
         {NULL, name, "=31", "bits"},
     };

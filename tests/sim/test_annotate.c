@@ -255,6 +255,9 @@ static void ties_are_transitive_and_join_ranges(void **state)
     }
     assert_int_equal(q_at(&c, NULL, 0)->bits, 4);
     assert_int_equal(q_at(&c, NULL, 1)->bits, 5);
+    set_range(&c, "two", 0, 1, 0, 0);
+    refused(&c, ITG_MISMATCH,
+            "net.onnx: strategy: edge 3 ('shape' into 'two') has 1 bits, expected 2 to 32");
     set_range(&c, "two", 0, 6, 0, 0);
     refused(&c, ITG_INFEASIBLE,
             "net.onnx: strategy: edges 0 and 3 ('shape') must have equal bits, not 7 and 6");

@@ -236,8 +236,6 @@ static const damage damages[] = {
      ITG_BAD_FILE},
     {"\"bits\": [7,", "\"bits\": [33,",
      "strategy.bits[0]: expected an integer from 0 to 32, got 33", ITG_BAD_FILE},
-    {"\"bits\": [7,", "\"bits\": [1,",
-     "strategy.bits[0]: expected 0 or an integer from 2 to 32, got 1", ITG_BAD_FILE},
     {"\"bits\": [7,", "\"bits\": [-1,", "strategy.bits[0]: expected", ITG_BAD_FILE},
     {"\"bits\": [7,", "\"bits\": [7.5,", "strategy.bits[0]: expected", ITG_BAD_FILE},
     {"\"bits\": [7,", "\"bits\": [\"7\",", "strategy.bits[0]: expected", ITG_BAD_FILE},

@@ -143,8 +143,8 @@ def _range(value: Any, what: str) -> Any:
     if isinstance(value, int):
         return (value, value)
     low, high = (int(part) for part in (value.split(":") if isinstance(value, str) else value))
-    if not 2 <= low <= high <= 32:
-        raise _bad(f"{what}: expected (min, max) within 2 to 32, found {value}")
+    if not 1 <= low <= high <= 32:
+        raise _bad(f"{what}: expected (min, max) within 1 to 32, found {value}")
     return (low, high)
 
 

@@ -368,9 +368,9 @@ def threshold_number(name: Optional[str], what: str) -> int:
     return enum_value(name, lib.itg_threshold_from_name, "itg_threshold_method", what)
 
 
-def _width(what: str, bits: int) -> int:
-    if not 2 <= bits <= 32:
-        raise BadArgument(f"{what}: expected 2 to 32, found {bits}", "BAD_ARGUMENT")
+def _width(what: str, bits: int, least: int = 2) -> int:
+    if not least <= bits <= 32:
+        raise BadArgument(f"{what}: expected {least} to 32, found {bits}", "BAD_ARGUMENT")
     return int(bits)
 
 
@@ -394,7 +394,7 @@ def uniform(
 ) -> Strategy:
     """One width for all edges; where the hardware does not allow it, the next narrower one, else the next wider one.
 
-    bits: of weights and activations, 2 to 32; weight_bits, activation_bits: others for one of the two;
+    bits: of weights and activations, 2 to 32; weight_bits (1 to 32), activation_bits: others for one of the two;
     input_bits, output_bits: others for the network's inputs and outputs.
     data: samples to calibrate on, [samples, ...], the first calibration_samples of them (None: 1024, and up to 4096 for
     a small network); None only for hardware that quantizes nothing.
@@ -405,7 +405,7 @@ def uniform(
     hardware = as_hardware(hw)
     how = options(
         "itg_uniform_options",
-        weight_bits=_width("weight_bits", weight_bits) if weight_bits is not None else _width("bits", bits),
+        weight_bits=_width("weight_bits", weight_bits, 1) if weight_bits is not None else _width("bits", bits),
         activation_bits=_width("activation_bits", activation_bits) if activation_bits is not None else _width("bits", bits),
         input_bits=_width("input_bits", input_bits) if input_bits is not None else 0,
         output_bits=_width("output_bits", output_bits) if output_bits is not None else 0,
