@@ -40,6 +40,18 @@ static itg_status check_signs(const itg_json *json, const itg_json_value *v, con
     return ITG_OK;
 }
 
+static itg_status check_weight_dtypes(const itg_json *json, const itg_json_value *v,
+                                      const itg_hardware *hw, const char *key, uint32_t mask,
+                                      itg_error *err)
+{
+    for (int32_t i = 0; i < hw->dtype_count; i++)
+        if (HAS(mask, i) && (hw->dtypes[i].zero_point || !is_signed(hw->dtypes[i].storage)))
+            return expected(json, v, key, err,
+                            "dtypes of signed storage without zero point, got '%s'",
+                            hw->dtypes[i].name);
+    return ITG_OK;
+}
+
 itg_status itg_hw_check_file(const itg_json *json, const itg_hardware *hw, itg_error *err)
 {
     const itg_json_value *root = itg_json_root(json);
@@ -49,11 +61,18 @@ itg_status itg_hw_check_file(const itg_json *json, const itg_hardware *hw, itg_e
         return expected(json, root, "all_float", err, "'float': true beside 'all_float': true");
     if (hw->all_float && lists_operators)
         return expected(json, root, "operators", err, "no operators beside 'all_float': true");
-    if (!hw->all_float && !lists_operators)
+    const bool holds_weights = hw->float_weight_mask != 0;
+    if (holds_weights && (hw->all_float || !hw->float_allowed))
+        return expected(json, root, "float_weights", err,
+                        "'float': true, and no 'all_float', beside 'float_weights'");
+    if (!hw->all_float && !lists_operators && !holds_weights)
         return expected(json, root, "operators", err, "'operators' with at least one operator");
     itg_status status = check_signs(json, root, hw, "model_inputs", hw->graph_input_mask, err);
     if (status == ITG_OK)
         status = check_signs(json, root, hw, "model_outputs", hw->graph_output_mask, err);
+    if (status == ITG_OK)
+        status = check_weight_dtypes(json, itg_json_find(root, "float_weights"), hw, "dtypes",
+                                     hw->float_weight_mask, err);
     for (int32_t i = 0; status == ITG_OK && i < hw->override_count; i++) {
         const itg_hw_override *o = &hw->overrides[i];
         const itg_json_value *list = itg_json_find(root, "overrides");
@@ -93,12 +112,8 @@ static itg_status check_weights(const itg_json *json, const itg_json_value *v,
     if (spec->form == ITG_FORM_MAC && spec->weight_mask == 0 && op != ITG_OP_MATMUL)
         return expected(json, v, "weights", err, "'weights': %s has constant ones",
                         itg_op_name(op));
-    for (int32_t i = 0; i < hw->dtype_count; i++)
-        if (HAS(spec->weight_mask, i) &&
-            (hw->dtypes[i].zero_point || !is_signed(hw->dtypes[i].storage)))
-            return expected(json, v, "weights", err,
-                            "dtypes of signed storage without zero point, got '%s'",
-                            hw->dtypes[i].name);
+    itg_status status = check_weight_dtypes(json, v, hw, "weights", spec->weight_mask, err);
+    if (status != ITG_OK) return status;
     if (spec->weight_mask == 0 && spec->per_channel)
         return expected(json, v, "per_channel", err, "'weights' beside 'per_channel': true");
     if (spec->bias_bits > itg_hw_bias_limit(spec))

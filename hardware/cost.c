@@ -238,6 +238,8 @@ static void add_weights(const itg_annotated *a, const size_t *first, bool *count
         int64_t bytes = itg_packed_bytes(elements_of(g, edge->value),
                                          encoding->is_float ? 32 : encoding->q.bits);
         if (!is_bias) add_to(&nodes[edge->node].weight_bytes, bytes);
+        if (a->nodes[edge->node].form == ITG_FORM_FLOAT && !encoding->is_float)
+            bytes += 4 * (int64_t)encoding->q.scale_count;
         add_to(&nodes[edge->node].parameter_bytes, bytes);
     }
 }

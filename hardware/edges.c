@@ -51,6 +51,10 @@ bool itg_hardware_edge_dtypes(const itg_hardware *hw, const itg_graph *g, const 
         if (v->producer == ITG_NONE || !topology[v->producer]) return false;
         read = hw->graph_output_mask ? hw->graph_output_mask : all_dtypes(hw);
     } else {
+        if (!topology[edge->node] && itg_hardware_float_weight(hw, g, edge->node, edge->slot)) {
+            *mask = hw->float_weight_mask;
+            return true;
+        }
         itg_slot_role role = itg_hardware_slot_role(g, edge->node, edge->slot);
         if (!topology[edge->node] || role == ITG_SLOT_BIAS || role == ITG_SLOT_PARAMETER ||
             itg_hw_host_of(g, fused, edge->node) != edge->node)

@@ -92,6 +92,8 @@ struct itg_hardware {
     int32_t output_bits_min, output_bits_max;     /* 0: as the dtype */
     int64_t flash_bytes, ram_bytes;               /* 0: not stated */
     double float_macs_per_cycle; /* cost of float nodes; elementwise: elements per cycle */
+    uint32_t float_weight_mask;  /* dtypes of the weights of float nodes; 0: these are float32 */
+    bool float_weights_per_channel;
     int32_t override_count;
     itg_hw_override *overrides;
     char *json;             /* the description reprinted compactly, embedded in strategies */
@@ -129,6 +131,10 @@ typedef enum itg_slot_role {
     ITG_SLOT_PARAMETER
 } itg_slot_role;
 itg_slot_role itg_hardware_slot_role(const itg_graph *g, itg_id node, int32_t slot);
+/* Whether the slot holds weights of a float node that may be codes: of a Conv, a MatMul, or a Gemm
+ * with transposed weights, unless an override keeps the node in float. */
+bool itg_hardware_float_weight(const itg_hardware *hw, const itg_graph *g, itg_id node,
+                               int32_t slot);
 /* The first spec of op whose dtypes admit these widths; NULL: none. weight_bits 0: only specs
  * without weights. A hint other than 0 must share a dtype with the spec's outputs (with its inputs
  * if outputs are tied). */

@@ -196,6 +196,15 @@ static const itg_hw_key memory_keys[] = {
 };
 static const itg_hw_object memory_object = {"memory", NULL, COUNT(memory_keys), memory_keys};
 
+static const itg_hw_key float_weight_keys[] = {
+    {"dtypes", ITG_HW_DTYPE_MASK, ITG_HW_REQUIRED, AT(float_weight_mask),
+     .help = "Signed, without zero point."},
+    {"per_channel", ITG_HW_BOOL, ITG_HW_OPTIONAL, AT(float_weights_per_channel),
+     .help = "One scale per output channel."},
+};
+static const itg_hw_object float_weight_object = {"weights of float nodes", NULL,
+                                                  COUNT(float_weight_keys), float_weight_keys};
+
 /* In reading order: names are defined before they are used. */
 static const itg_hw_key file_keys[] = {
     {"intaglio_hardware", ITG_HW_FORMAT, ITG_HW_REQUIRED, .min = ITG_HW_VERSION,
@@ -219,6 +228,8 @@ static const itg_hw_key file_keys[] = {
      .help = "Operators that take a following Relu or Clip into their clamp."},
     {"operators", ITG_HW_OPERATOR_MAP, ITG_HW_OPTIONAL, .object = &itg_hw_operator_keys,
      .help = "What runs as integers: operator -> list of specs, or an object with follow."},
+    {"float_weights", ITG_HW_OBJECT, ITG_HW_OPTIONAL, .object = &float_weight_object,
+     .help = "Weights of Conv, Gemm and MatMul that run in float are kept as codes."},
     {"model_inputs", ITG_HW_DTYPE_MASK, ITG_HW_OPTIONAL, AT(graph_input_mask),
      .help = "Dtypes of the model's inputs. Absent: what their consumers read."},
     {"model_outputs", ITG_HW_DTYPE_MASK, ITG_HW_OPTIONAL, AT(graph_output_mask),

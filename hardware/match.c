@@ -14,6 +14,19 @@ itg_slot_role itg_hardware_slot_role(const itg_graph *g, itg_id node, int32_t sl
                : ITG_SLOT_ACTIVATION;
 }
 
+bool itg_hardware_float_weight(const itg_hardware *hw, const itg_graph *g, itg_id node,
+                               int32_t slot)
+{
+    const itg_node *n = &g->nodes[node];
+    if (hw->float_weight_mask == 0 || slot != 1 || !itg_op_is(n->op, ITG_IS_MAC) ||
+        !itg_graph_is_constant(g, n->inputs[1]))
+        return false;
+    const itg_value *w = &g->values[n->inputs[1]];
+    const itg_hw_override o = itg_hw_override_of(hw, n->name);
+    return w->dtype == ITG_F32 && w->shape.rank >= 2 && !(o.has_float && o.is_float) &&
+           (n->op != ITG_OP_GEMM || n->attrs.trans_b);
+}
+
 bool itg_hw_spec_fits(const itg_hw_spec *spec, const itg_graph *g, itg_id node)
 {
     bool weights =

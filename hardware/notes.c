@@ -54,7 +54,7 @@ static uint32_t graph_mask(uint32_t stated)
 
 static void note_dtypes(const itg_hardware *hw, itg_strbuf *out)
 {
-    uint32_t read = 0, read_or_float = 0, weights = 0, results = 0;
+    uint32_t read = 0, read_or_float = 0, weights = hw->float_weight_mask, results = 0;
     uint32_t written = graph_mask(hw->graph_input_mask);
     for (int op = 0; op < ITG_OP_COUNT; op++)
         for (int32_t i = 0; i < hw->ops[op].spec_count; i++) {

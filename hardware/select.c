@@ -98,8 +98,10 @@ bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id no
     const itg_hw_op *op = &hw->ops[n->op];
     const char *why = hw->all_float ? "the hardware computes everything in float" : NULL;
     if (!why && op->spec_count == 0) {
-        *reason =
-            itg_arena_format(arena, "%s is not among the hardware's operators", itg_op_name(n->op));
+        *reason = itg_hardware_float_weight(hw, g, node, 1)
+                      ? "its weights alone are codes"
+                      : itg_arena_format(arena, "%s is not among the hardware's operators",
+                                         itg_op_name(n->op));
         return false;
     }
     if (!why) why = check_operands(g, node);

@@ -342,12 +342,13 @@ static itg_status build(builder *b, itg_error *err)
     return status;
 }
 
-static itg_status check_option(const char *name, itg_bits_range range, itg_error *err)
+static itg_status check_option(const char *name, int32_t least, itg_bits_range range,
+                               itg_error *err)
 {
     if (range.min == 0 && range.max == 0) return ITG_OK;
-    if (range.min >= 2 && range.min <= range.max && range.max <= 32) return ITG_OK;
-    return itg_fail(err, ITG_BAD_ARGUMENT, "%s bits: expected 2 <= low <= high <= 32, got %d..%d",
-                    name, (int)range.min, (int)range.max);
+    if (range.min >= least && range.min <= range.max && range.max <= 32) return ITG_OK;
+    return itg_fail(err, ITG_BAD_ARGUMENT, "%s bits: expected %d <= low <= high <= 32, got %d..%d",
+                    name, (int)least, (int)range.min, (int)range.max);
 }
 
 itg_status itg_choice_space_create(const itg_hardware *hw, const itg_graph *g,
@@ -356,10 +357,10 @@ itg_status itg_choice_space_create(const itg_hardware *hw, const itg_graph *g,
 {
     builder b = {.hw = hw, .g = g};
     if (options) b.options = *options;
-    itg_status status = check_option("weight", b.options.weight, err);
-    if (status == ITG_OK) status = check_option("activation", b.options.activation, err);
-    if (status == ITG_OK) status = check_option("input", b.options.input, err);
-    if (status == ITG_OK) status = check_option("output", b.options.output, err);
+    itg_status status = check_option("weight", 1, b.options.weight, err);
+    if (status == ITG_OK) status = check_option("activation", 2, b.options.activation, err);
+    if (status == ITG_OK) status = check_option("input", 2, b.options.input, err);
+    if (status == ITG_OK) status = check_option("output", 2, b.options.output, err);
     if (status != ITG_OK) return status;
     itg_arena *arena = itg_arena_create(0);
     b.scratch = itg_arena_create(0);

@@ -32,8 +32,7 @@ static itg_status write_packed(const itg_pvalue *v, itg_onnx_writer *w, itg_erro
     bytes.data = calloc((size_t)bytes.shape.dims[0], 1);
     if (bytes.data == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for packed codes");
     for (int64_t i = 0; i < v->elements; i++)
-        itg_packed_put(bytes.data, v->q.bits, v->q.is_signed, i,
-                       itg_load(v->dtype, v->data, i));
+        itg_packed_put(bytes.data, v->q.bits, v->q.is_signed, i, itg_load(v->dtype, v->data, i));
     itg_onnx_writer_initializer(w, v->name, &bytes);
     free(bytes.data);
     return ITG_OK;

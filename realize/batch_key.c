@@ -81,7 +81,11 @@ static itg_key step_key(const itg_batch_plan *plan, const itg_step *s)
     itg_key_int(&k, s->output_count); /* of Split */
     for (int32_t i = 0; i < s->input_count; i++) {
         itg_key_int(&k, s->inputs[i] == ITG_NONE);
-        if (s->inputs[i] != ITG_NONE) itg_key_key(&k, &plan->keys[s->inputs[i]]);
+        if (s->inputs[i] == ITG_NONE) continue;
+        itg_key_key(&k, &plan->keys[s->inputs[i]]);
+        const itg_quantizer *q = &plan->program->values[s->inputs[i]].q;
+        for (int32_t c = 0; s->kind == ITG_STEP_FLOAT && c < q->scale_count; c++)
+            itg_key_float(&k, q->scale[c]); /* 0 scales where it is not quantized */
     }
     return itg_key_end(&k);
 }

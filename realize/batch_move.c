@@ -3,6 +3,7 @@
  * renumbered. A step that moves along the leading dimension, or has none, runs sample by sample, as
  * float islands do. */
 #include "kernels/float_ops.h"
+#include "kernels/requant.h"
 #include "realize/batch_plan.h"
 
 /* Whether every operand is computed and has a leading dimension of 1. */
@@ -122,11 +123,40 @@ const itg_batch_kernel itg_batch_move = {.name = "move",
                                          .run = run_move};
 const itg_batch_kernel itg_batch_move_single = {.name = "move", .single = true, .run = run_move};
 
+/* Computes the numbers of constants that are codes. */
+static itg_status prepare_float(itg_batch_plan *plan, itg_batch_operation *o)
+{
+    o->numbers = itg_arena_array(plan->arena, (size_t)o->input_count + 1, sizeof *o->numbers);
+    bool ok = o->numbers != NULL;
+    for (int32_t i = 0; ok && i < o->input_count; i++) {
+        const int32_t value = o->step->inputs[i];
+        const itg_pvalue *v = value == ITG_NONE ? NULL : &plan->program->values[value];
+        if (v == NULL || v->data == NULL || !v->quantized) continue;
+        const int64_t inner =
+            v->q.axis < 0 ? v->elements : itg_dims_product(&v->shape, v->q.axis + 1, v->shape.rank);
+        float *out = itg_arena_array(plan->arena, (size_t)v->elements, sizeof *out);
+        for (int64_t k = 0; out != NULL && k < v->elements; k++)
+            out[k] = itg_dequantize_f32(itg_load(v->dtype, v->data, k),
+                                        v->q.scale[k / inner % v->q.scale_count], v->q.zero_point);
+        o->numbers[i] = out;
+        ok = out != NULL;
+    }
+    return ok ? ITG_OK
+              : itg_fail(plan->err, ITG_NO_MEMORY, "%s: no memory for weights",
+                         plan->program->name);
+}
+
 static itg_status run_float(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
     gather_operands(b, o, count);
+    for (int32_t i = 0; i < o->input_count; i++)
+        if (o->numbers[i] != NULL) {
+            b->inputs[i].dtype = ITG_F32;
+            b->inputs[i].data = (void *)(uintptr_t)o->numbers[i];
+        }
     return itg_float_eval(o->step->op, &o->step->attrs, b->inputs, o->input_count, b->outputs,
                           o->output_count, b->err);
 }
 
-const itg_batch_kernel itg_batch_float = {.name = "float", .single = true, .run = run_float};
+const itg_batch_kernel itg_batch_float = {
+    .name = "float", .single = true, .prepare = prepare_float, .run = run_float};

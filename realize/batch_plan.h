@@ -30,6 +30,7 @@ typedef struct itg_batch_operation {
     bool exchanged;                /* BINARY: the operands are exchanged */
     const void *constant;          /* BINARY, fast: the constant operand, expanded to a sample */
     bool constant_first;           /* it is the first operand */
+    const float **numbers;         /* FLOAT: [inputs]: those of constant codes, else NULL */
     double cost;                   /* of a sample, in multiplications */
     size_t scratch_bytes, scratch_offset;
 } itg_batch_operation;

@@ -138,6 +138,8 @@ static itg_status check_float(const itg_program *p, const itg_step *s, itg_error
     const bool integers = itg_op_is(s->op, ITG_TAKES_INTEGERS | ITG_IS_MOVE);
     for (int32_t i = 0; i < s->input_count; i++) {
         if (s->inputs[i] == ITG_NONE) continue;
+        const bool weights = i == 1 && itg_op_is(s->op, ITG_IS_MAC) && input(p, s, i)->data != NULL;
+        if (input(p, s, i)->quantized && weights) continue; /* it computes with their numbers */
         if (input(p, s, i)->quantized) return bad(err, "a float node reads codes");
         if (input(p, s, i)->dtype != ITG_F32 && !integers)
             return bad(err, "element types do not fit the operator");

@@ -23,10 +23,11 @@ void itg_fit_deinit(itg_fit *fit)
 
 /* ---- the problem ---- */
 
-/* Returns the sum of products of a row and b, each minus its mean. */
-static double centred(int64_t product, int64_t a, int64_t b, int64_t count)
+/* Returns the sum of products of a row and b, each minus its mean unless the bias is fixed. */
+static double centred(const itg_fit *f, int64_t product, int64_t a, int64_t b)
 {
-    return (double)product - (double)a * (double)b / (double)count;
+    if (f->layer->is_float) return (double)product;
+    return (double)product - (double)a * (double)b / (double)f->moments->count;
 }
 
 /* Fills H of a group. Returns its mean diagonal. */
@@ -38,7 +39,7 @@ static double set_products(const itg_fit *f, int64_t g)
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i; j < n; j++)
             h[i * n + j] = h[j * n + i] =
-                centred(m->xx[(g * n + i) * n + j], m->x[g * n + i], m->x[g * n + j], m->count);
+                centred(f, m->xx[(g * n + i) * n + j], m->x[g * n + i], m->x[g * n + j]);
     for (int64_t i = 0; i < n; i++)
         sum += h[i * n + i];
     return sum / (double)n;
@@ -48,13 +49,17 @@ static void set_right_side(const itg_fit *f, int64_t g, double ridge, const floa
 {
     const itg_layer *l = f->layer;
     const itg_moments *m = f->moments;
-    double unit = m->step / f->input_scale;
+    double unit = m->step / m->input_scale;
     for (int64_t r = 0; r < l->rows; r++) {
         int64_t ch = g * l->rows + r;
-        for (int64_t k = 0; k < l->depth; k++)
-            f->c[ch * l->depth + k] = unit * centred(m->tx[ch * l->depth + k], m->t[ch],
-                                                     m->x[g * l->depth + k], m->count) +
-                                      ridge * (double)weights[itg_layer_weight(l, ch, k)];
+        const double bias = f->bias ? (double)f->bias[ch] / m->step : 0;
+        for (int64_t k = 0; k < l->depth; k++) {
+            const int64_t x = m->x[g * l->depth + k];
+            double product = centred(f, m->tx[ch * l->depth + k], m->t[ch], x);
+            if (bias != 0) product -= bias * (double)x;
+            f->c[ch * l->depth + k] =
+                unit * product + ridge * (double)weights[itg_layer_weight(l, ch, k)];
+        }
     }
 }
 
@@ -134,15 +139,15 @@ static itg_status set_group(void *context, int worker, int64_t g, itg_error *err
                : itg_fail(err, ITG_NO_MEMORY, "no memory to solve for %lld weights", (long long)n);
 }
 
-itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, double input_scale,
-                          const float *weights, bool round, const itg_solving *how, itg_fit *out,
+itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, const float *weights,
+                          const float *bias, bool round, const itg_solving *how, itg_fit *out,
                           itg_error *err)
 {
     size_t n = (size_t)layer->depth, channels = (size_t)itg_layer_channels(layer),
            group_count = (size_t)layer->groups;
     itg_fit f = {layer,
                  moments,
-                 input_scale,
+                 bias,
                  malloc(group_count * n * n * sizeof *f.h),
                  malloc(channels * n * sizeof *f.v),
                  malloc(channels * n * sizeof *f.c),
@@ -324,6 +329,6 @@ void itg_fit_bias(const itg_fit *f, const itg_fit_codes *codes, float *bias)
         for (int64_t k = 0; k < l->depth; k++)
             sum += codes->q[ch * l->depth + k] * (double)x[k];
         bias[ch] =
-            (float)(((double)m->t[ch] * m->step - sum * scale * f->input_scale) / (double)m->count);
+            (float)(((double)m->t[ch] * m->step - sum * scale * m->input_scale) / (double)m->count);
     }
 }

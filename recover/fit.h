@@ -5,23 +5,24 @@
 #include "recover/observe.h"
 #include "recover/solve.h"
 
-/* The quadratic problem of a layer for all widths, in units of the input codes' scale. */
+/* The quadratic problem of a layer for all widths, in units of the input codes' scale. Where the
+ * node keeps its bias, moments are not centred. */
 typedef struct itg_fit {
     const itg_layer *layer;
     const itg_moments *moments;
-    double input_scale;
-    double *h;      /* [groups][depth][depth] */
-    double *v, *c;  /* [channels][depth]: best real weights; v H */
-    int32_t *order; /* [groups][depth]: descending diagonal */
+    const float *bias; /* [channels]: of a float node; NULL: none */
+    double *h;         /* [groups][depth][depth] */
+    double *v, *c;     /* [channels][depth]: best real weights; v H */
+    int32_t *order;    /* [groups][depth]: descending diagonal */
     bool
         round; /* codes are chosen, too; else they are the nearest ones to v, the model's weights */
     itg_solving how;
 } itg_fit;
 
-/* weights: the model's, in its order. Where it is stopped, this and what follows fails with
+/* weights, bias: the model's, in its order. Where it is stopped, this and what follows fails with
  * ITG_CANCELLED. */
-itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, double input_scale,
-                          const float *weights, bool round, const itg_solving *how, itg_fit *out,
+itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, const float *weights,
+                          const float *bias, bool round, const itg_solving *how, itg_fit *out,
                           itg_error *err);
 void itg_fit_deinit(itg_fit *fit);
 

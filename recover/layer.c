@@ -69,15 +69,35 @@ static void find_add(const itg_annotated *a, itg_layer *l)
     l->add_slot = 1 - slot;
 }
 
+/* Whether a float node, whose weights are codes, computes bias + sums of products. */
+static bool has_float_sums(const itg_annotated *a, itg_id node)
+{
+    const itg_node *n = &a->graph->nodes[node];
+    const itg_edge *edge = itg_annotated_edge(a, node, 1);
+    if (a->nodes[node].form != ITG_FORM_FLOAT || !itg_op_is(n->op, ITG_IS_MAC)) return false;
+    if (!edge || edge->kind != ITG_EDGE_QUANT) return false;
+    if (n->op == ITG_OP_GEMM &&
+        (n->attrs.trans_a || !(n->attrs.alpha == 1.0f && n->attrs.beta == 1.0f)))
+        return false;
+    if (n->input_count < 3 || n->inputs[2] == ITG_NONE) return true;
+    const itg_value *bias = value_of(a, node, 2), *w = value_of(a, node, 1);
+    const int64_t channels = w->shape.dims[n->op == ITG_OP_MATMUL ? w->shape.rank - 1 : 0];
+    int64_t biases = 0;
+    return bias->data && itg_shape_elements(&bias->shape, &biases) && biases == channels;
+}
+
 bool itg_layer_of(const itg_annotated *a, itg_id node, itg_layer *out)
 {
     const itg_node *n = &a->graph->nodes[node];
-    if (a->nodes[node].form != ITG_FORM_MAC || n->input_count < 2) return false;
+    const bool is_float = has_float_sums(a, node);
+    if ((a->nodes[node].form != ITG_FORM_MAC && !is_float) || n->input_count < 2) return false;
     const itg_value *w = value_of(a, node, 1);
     const itg_encoding *x = itg_annotated_encoding(a, node, 0);
-    if (!w->data || value_of(a, node, 0)->data || !x || x->is_float) return false;
-    if (x->q.bits > 16 || (n->op != ITG_OP_CONV && w->shape.rank != 2)) return false;
-    *out = (itg_layer){.node = node, .weight_edge = a->edge_of_node[node] + 1};
+    if (!w->data || value_of(a, node, 0)->data || !x || x->is_float != is_float) return false;
+    if (!is_float && x->q.bits > 16) return false;
+    if (n->op != ITG_OP_CONV && w->shape.rank != 2) return false;
+    *out =
+        (itg_layer){.node = node, .weight_edge = a->edge_of_node[node] + 1, .is_float = is_float};
     if (n->op == ITG_OP_CONV)
         set_conv(a, out);
     else

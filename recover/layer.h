@@ -22,6 +22,7 @@ typedef struct itg_layer {
     int64_t positions;    /* sums of a channel in one sample */
     int64_t taken;        /* how many positions of a sample are observed */
     bool last_axis;       /* the weights are [depth][channels] */
+    bool is_float;        /* the node runs in float, and keeps its bias */
     bool is_conv;
     itg_window window; /* of a Conv */
     itg_id add;        /* the Add that alone reads the output, or ITG_NONE */

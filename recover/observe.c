@@ -3,10 +3,13 @@
 #include "kernels/requant.h"
 #include "realize/batch.h"
 #include "recover/moments.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TARGET_DIGITS 3
+#define INPUT_DIGITS 2
+#define MOST_INPUT 32767.0             /* in units of the step: the most that the digits hold */
 #define MOST_TARGET 8000000.0          /* in units of the step: the most that the digits hold */
 #define MOST_DIGITS (INT64_C(1) << 27) /* at one time: 256 MB */
 
@@ -24,8 +27,10 @@ typedef struct observer {
     itg_batch **batches; /* [threads] */
     room *rooms;         /* [threads] */
     itg_digits x, t;
-    const itg_quantizer *xq, *add; /* add: of the Add's other operand; NULL: float or none */
-    bool adds;
+    const itg_quantizer *xq, *add; /* of the input, and of the Add's other operand; NULL: float, or
+                                      none */
+    bool adds, measures;
+    double *largest;        /* [threads]: the largest magnitudes, while it measures float inputs */
     int32_t *from;          /* as itg_realize_taps */
     size_t tap_bytes[2];    /* of a sample */
     unsigned char *keep[2]; /* [samples][bytes] of the taps; NULL: not kept */
@@ -63,10 +68,28 @@ static double real_at(const observer *w, const itg_tensor *x, int64_t i)
     return (double)w->add->scale[0] * (double)(itg_load(x->dtype, x->data, i) - w->add->zero_point);
 }
 
-static int64_t code_at(const itg_tensor *x, int64_t i)
+/* Returns an input less its zero point; a float in units of input_scale, 0 if it is not finite. */
+static int64_t input_at(const observer *w, const itg_tensor *x, int64_t i)
 {
-    if (x->dtype == ITG_U8) return ((const uint8_t *)x->data)[i];
-    return itg_load(x->dtype, x->data, i);
+    if (!w->xq) {
+        const float real = ((const float *)x->data)[i];
+        return isfinite(real) ? (int64_t)itg_round_half_even((double)real / w->moments->input_scale)
+                              : 0;
+    }
+    if (x->dtype == ITG_U8) return ((const uint8_t *)x->data)[i] - w->xq->zero_point;
+    return itg_load(x->dtype, x->data, i) - w->xq->zero_point;
+}
+
+static void measure(observer *w, int worker, const itg_tensor *x)
+{
+    const float *real = x->data;
+    const int64_t elements = itg_dims_product(&x->shape, 0, x->shape.rank);
+    double most = w->largest[worker];
+    for (int64_t i = 0; i < elements; i++) {
+        const double magnitude = fabs((double)real[i]);
+        if (magnitude > most && isfinite(real[i])) most = magnitude;
+    }
+    w->largest[worker] = most;
 }
 
 static void gather_inputs(observer *w, const itg_tensor *x, int64_t column, const room *m)
@@ -77,7 +100,7 @@ static void gather_inputs(observer *w, const itg_tensor *x, int64_t column, cons
         for (int64_t k = 0; k < l->depth; k++) {
             itg_layer_inputs(l, g, k, m->corners, codes);
             for (int64_t j = 0; j < l->taken; j++)
-                codes[j] = codes[j] < 0 ? 0 : code_at(x, codes[j]) - w->xq->zero_point;
+                codes[j] = codes[j] < 0 ? 0 : input_at(w, x, codes[j]);
             itg_digits_set(&w->x, g, k, column, codes, l->taken);
         }
 }
@@ -120,6 +143,10 @@ static void gather_sample(observer *w, int worker, int64_t k, int64_t sample)
     if (w->adds) other = itg_batch_output(w->batches[worker], 1, k);
     keep_tap(w, 0, &x, sample);
     if (w->adds) keep_tap(w, 1, &other, sample);
+    if (w->measures) {
+        measure(w, worker, &x);
+        return;
+    }
     itg_layer_positions(l, sample, m->positions);
     itg_layer_corners(l, m->positions, m->corners);
     gather_inputs(w, &x, column, m);
@@ -181,6 +208,22 @@ static void add_sums(observer *w)
         for (int64_t r = 0; r < l->rows; r++)
             w->moments->t[g * l->rows + r] += itg_digits_sum(&w->t, g, r);
     }
+}
+
+/* Finds the scale with which float inputs fit their digits. */
+static itg_status measure_inputs(observer *w, itg_error *err)
+{
+    const int64_t samples = w->o->samples.count;
+    double most = 0;
+    w->measures = true;
+    w->first = 0;
+    itg_status status = itg_parallel_for(
+        w->threads, (samples + ITG_RECOVER_BLOCK - 1) / ITG_RECOVER_BLOCK, run_block, w, err);
+    w->measures = false;
+    for (int i = 0; i < w->threads; i++)
+        most = w->largest[i] > most ? w->largest[i] : most;
+    w->moments->input_scale = most > 0 ? most / MOST_INPUT : 1;
+    return status;
 }
 
 static itg_status observe_all(observer *w, itg_error *err)
@@ -261,7 +304,8 @@ static itg_status create_plan(observer *w, itg_program **program, itg_error *err
         l->add == ITG_NONE ? NULL : itg_annotated_encoding(o->annotated, l->add, l->add_slot);
     w->adds = l->add != ITG_NONE;
     w->add = add && !add->is_float ? &add->q : NULL;
-    w->xq = &itg_annotated_encoding(o->annotated, l->node, 0)->q;
+    w->xq = l->is_float ? NULL : &itg_annotated_encoding(o->annotated, l->node, 0)->q;
+    if (w->xq) w->moments->input_scale = (double)w->xq->scale[0];
     const int32_t count = w->adds ? 2 : 1;
     for (int32_t i = 0; i < count; i++)
         w->tap_bytes[i] = tap_bytes(o->annotated, &taps[i]);
@@ -287,7 +331,7 @@ static void free_room(room *m)
 static itg_status create_memory(observer *w, itg_error *err)
 {
     const itg_layer *l = w->o->layer;
-    int32_t planes = w->xq->bits > 8 ? 2 : 1;
+    int32_t planes = !w->xq || w->xq->bits > 8 ? INPUT_DIGITS : 1;
     int64_t block = l->taken * ITG_RECOVER_BLOCK;
     int64_t columns = MOST_DIGITS / (l->groups * (l->depth * planes + l->rows * TARGET_DIGITS));
     if (columns > ITG_MOMENTS_COLUMNS) columns = ITG_MOMENTS_COLUMNS;
@@ -295,6 +339,7 @@ static itg_status create_memory(observer *w, itg_error *err)
     bool ok = true;
     w->batches = calloc((size_t)w->threads, sizeof *w->batches);
     w->rooms = calloc((size_t)w->threads, sizeof *w->rooms);
+    w->largest = calloc((size_t)w->threads, sizeof *w->largest);
     for (int i = 0; w->rooms && i < w->threads; i++) {
         room *m = &w->rooms[i];
         m->positions = calloc((size_t)l->taken, sizeof *m->positions);
@@ -302,7 +347,7 @@ static itg_status create_memory(observer *w, itg_error *err)
         m->corners = calloc((size_t)l->taken, sizeof *m->corners);
         ok = ok && m->positions && m->codes && m->corners;
     }
-    if (!ok || !w->batches || !w->rooms)
+    if (!ok || !w->batches || !w->rooms || !w->largest)
         return itg_fail(err, ITG_NO_MEMORY, "no memory to run the layers");
     itg_status status = itg_digits_create(l->groups, l->depth, columns, planes, &w->x, err);
     if (status == ITG_OK)
@@ -319,6 +364,7 @@ itg_status itg_observe(const itg_observation *observation, itg_moments *out, itg
     *out = (itg_moments){.step = choose_step(observation)};
     itg_status status = create_plan(&w, &program, err);
     if (status == ITG_OK) status = create_memory(&w, err);
+    if (status == ITG_OK && !w.xq) status = measure_inputs(&w, err);
     if (status == ITG_OK) status = observe_all(&w, err);
     for (int i = 0; i < w.threads; i++) {
         if (w.batches) itg_batch_destroy(w.batches[i]);
@@ -327,6 +373,7 @@ itg_status itg_observe(const itg_observation *observation, itg_moments *out, itg
     free(w.batches);
     free(w.rooms);
     free(w.from);
+    free(w.largest);
     itg_digits_deinit(&w.x);
     itg_digits_deinit(&w.t);
     itg_batch_plan_destroy(w.plan);

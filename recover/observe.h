@@ -10,11 +10,12 @@
 /* Number of samples of a run. */
 #define ITG_RECOVER_BLOCK 8
 
-/* Sums over all observed positions. x: input codes minus their zero point; t: target outputs in
- * units of `step`. */
+/* Sums over all observed positions. x: input codes minus their zero point, or the inputs of a float
+ * node in units of input_scale; t: target outputs in units of `step`. */
 typedef struct itg_moments {
     int64_t count;
     double step; /* a power of two */
+    double input_scale;
     int64_t *xx; /* [groups][depth][depth]; the upper triangle */
     int64_t *tx; /* [channels][depth] */
     int64_t *x;  /* [groups][depth] */

@@ -151,6 +151,7 @@ static itg_status set_scales(reconstruction *x, itg_error *err)
     x->choice->channel = t;
     x->choice->codes = NULL;
     x->choice->code_count = 0;
+    if (x->layer->is_float) return ITG_OK;
     const itg_node *node = &x->r->g->nodes[x->layer->node];
     bool has_bias = node->input_count > 2 && node->inputs[2] != ITG_NONE;
     if (!has_bias && node->op == ITG_OP_MATMUL) return ITG_OK; /* ONNX's MatMul has no bias */
@@ -274,11 +275,12 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_annotated **a, i
                          .most_kept = 2 * r->layer_count};
     itg_status status = itg_observe(&o, &moments, err);
     const itg_solving how = {itg_thread_count(r->o->threads), &r->o->stop};
+    const itg_node *node = &r->g->nodes[l->node];
+    const bool has_bias = node->input_count > 2 && node->inputs[2] != ITG_NONE;
     if (status == ITG_OK)
-        status =
-            itg_fit_create(l, &moments, (double)itg_annotated_encoding(*a, l->node, 0)->q.scale[0],
-                           r->g->values[r->g->nodes[l->node].inputs[1]].data,
-                           r->o->mode != ITG_RECOVER_SCALES, &how, &fit, err);
+        status = itg_fit_create(l, &moments, r->g->values[node->inputs[1]].data,
+                                l->is_float && has_bias ? r->g->values[node->inputs[2]].data : NULL,
+                                r->o->mode != ITG_RECOVER_SCALES, &how, &fit, err);
     if (status == ITG_OK) status = fit_widths(r, index, &fit, a, err);
     if (status == ITG_OK) status = annotate_again(r, l, a, err);
     const bool is_shared = r->g->values[r->g->nodes[l->node].inputs[1]].reads > 1;

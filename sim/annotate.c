@@ -71,6 +71,9 @@ static void set_role(annotate *x, int32_t e)
             x->role[e] = ROLE_WEIGHT;
         else if (role == ITG_SLOT_ACTIVATION)
             x->role[e] = ROLE_ACTIVATION;
+    } else if (x->s->edges[e].bits > 0 &&
+               itg_hardware_float_weight(x->hw, x->g, edge->node, edge->slot)) {
+        x->role[e] = ROLE_WEIGHT;
     }
     if (x->role[e] != ROLE_PLAIN) edge->kind = ITG_EDGE_QUANT;
 }
@@ -405,6 +408,7 @@ static itg_status annotate_nodes(annotate *x)
 {
     itg_status status = ITG_OK;
     for (itg_id n = 0; n < x->g->node_count && status == ITG_OK; n++) {
+        if (!x->spec[n]) status = annotate_float_weights(x, n);
         if (!x->spec[n]) continue;
         bool weights = x->spec[n]->form == ITG_FORM_MAC &&
                        itg_graph_is_constant(x->g, x->g->nodes[n].inputs[1]);
@@ -492,6 +496,11 @@ itg_status itg_annotate_weights(itg_annotated *a, const itg_strategy *s, itg_id 
     x->s = s;
     x->err = err;
     itg_status status = check_bits(x, a->edge_of_node[node] + 1);
+    if (status == ITG_OK && !x->spec[node]) {
+        *other_way = false;
+        forget_weights(a, node);
+        return annotate_float_weights(x, node);
+    }
     if (status == ITG_OK) status = match_spec(x, node, &spec, &ignored);
     if (status != ITG_OK) return status;
     *other_way = spec != x->spec[node];

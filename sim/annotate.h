@@ -46,6 +46,8 @@ typedef struct annotate_sum {
 itg_status annotate_split(annotate *x, itg_id node, const annotate_sum *sum, int64_t *bound);
 /* annotate_mac.c: weights, bias and epilogue of a mac node with constant weights. */
 itg_status annotate_mac(annotate *x, itg_id node);
+/* The weights of a float node, if the strategy keeps them as codes. */
+itg_status annotate_float_weights(annotate *x, itg_id node);
 /* annotate_epilogue.c: constants of every other integer form. */
 itg_status annotate_epilogue(annotate *x, itg_id node);
 /* The unit of a native result, and the properties that its requantization depends on. */

@@ -390,6 +390,29 @@ static itg_status quantize_mac(mac *m, itg_node_note *note, itg_value_note *outp
                                  &m->x->a->edges[weight_edge].encoding);
 }
 
+itg_status annotate_float_weights(annotate *x, itg_id node)
+{
+    const itg_hw_spec spec = {.weight_mask = x->hw->float_weight_mask,
+                              .per_channel = x->hw->float_weights_per_channel};
+    mac m = {.x = x, .node = node, .spec = &spec};
+    for (int32_t e = x->a->edge_of_node[node]; e < x->a->edge_of_node[node + 1]; e++) {
+        if (x->a->edges[e].kind != ITG_EDGE_QUANT) continue;
+        const itg_edge_choice *choice = &x->s->edges[e];
+        if (choice->bias)
+            return annotate_fail(x, node, ITG_MISMATCH,
+                                 "strategy: a bias at the weights of a float node");
+        itg_status status = setup_geometry(&m, choice);
+        if (status == ITG_OK) status = weight_quantizer(&m, e);
+        if (status == ITG_OK) status = settle_codes(&m, choice);
+        if (status != ITG_OK) return status;
+        itg_encoding weights = {.q = m.wq, .constant = m.codes};
+        status = annotate_add_encoding(x, x->a->edges[e].value, &weights, &x->a->edges[e].encoding);
+        itg_cache_release(x->a->cache, m.codes); /* as below */
+        return status;
+    }
+    return ITG_OK;
+}
+
 itg_status annotate_mac(annotate *x, itg_id node)
 {
     itg_node_note *note = &x->a->nodes[node];

@@ -42,7 +42,8 @@ static double average_weight_bits(const itg_annotated *a)
         const itg_edge *edge = &a->edges[e];
         int64_t count = 0;
         if (edge->kind != ITG_EDGE_QUANT || edge->node == ITG_NONE || edge->slot != 1 ||
-            a->nodes[edge->node].form != ITG_FORM_MAC ||
+            (a->nodes[edge->node].form != ITG_FORM_MAC &&
+             a->nodes[edge->node].form != ITG_FORM_FLOAT) ||
             !itg_graph_is_constant(a->graph, edge->value) ||
             !itg_shape_elements(&a->graph->values[edge->value].shape, &count))
             continue;

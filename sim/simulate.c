@@ -243,11 +243,28 @@ void sim_epilogue(itg_sim *s, itg_id node, int64_t stride, const int32_t *counts
 
 /* ---- nodes ---- */
 
+/* Returns weights that are kept as codes, as numbers, or NULL: no memory. */
+static float *dequantized_weights(const itg_sim *s, itg_id n, int32_t slot)
+{
+    const itg_edge *edge = itg_annotated_edge(s->a, n, slot);
+    const itg_quantizer *q = &sim_input_encoding(s, n, slot)->q;
+    const double *codes = sim_input_codes(s, n, slot);
+    const int64_t elements = s->values[edge->value].elements;
+    const itg_shape *shape = sim_shape(s, edge->value);
+    const int64_t inner =
+        q->axis < 0 ? elements : itg_dims_product(shape, q->axis + 1, shape->rank);
+    float *out = malloc((size_t)elements * sizeof *out);
+    for (int64_t i = 0; out && i < elements; i++)
+        out[i] = itg_dequantize_f32((int64_t)codes[i], q->scale[i / inner % q->scale_count], 0);
+    return out;
+}
+
 static itg_status run_float(itg_sim *s, itg_id n, itg_error *err)
 {
     const itg_graph *g = s->a->graph;
     const itg_node *node = &g->nodes[n];
     itg_tensor tensors[32], *all = tensors;
+    float *weights = NULL;
     int32_t total = node->input_count + node->output_count;
     if (total > 32 && !(all = calloc((size_t)total, sizeof *all))) return itg_no_memory(err);
     memset(all, 0, sizeof *all * (size_t)total);
@@ -258,8 +275,16 @@ static itg_status run_float(itg_sim *s, itg_id n, itg_error *err)
         if (i >= node->input_count || s->values[v].native) continue;
         all[i].data = s->values[v].buffers[itg_annotated_edge(s->a, n, i)->encoding].real;
     }
-    itg_status status = itg_float_eval(node->op, &node->attrs, all, node->input_count,
-                                       all + node->input_count, node->output_count, err);
+    itg_status status = ITG_OK;
+    for (int32_t i = 0; i < node->input_count; i++)
+        if (constant_elements(s, n, i) > 0) { /* one slot at most */
+            all[i].data = weights = dequantized_weights(s, n, i);
+            if (!weights) status = itg_no_memory(err);
+        }
+    if (status == ITG_OK)
+        status = itg_float_eval(node->op, &node->attrs, all, node->input_count,
+                                all + node->input_count, node->output_count, err);
+    free(weights);
     if (all != tensors) free(all);
     for (int32_t i = 0; i < node->output_count && status == ITG_OK; i++)
         if (node->outputs[i] != ITG_NONE) quantize_native(s, node->outputs[i]);

@@ -347,6 +347,7 @@ static bool is_per_channel(const itg_threshold_cache *cache, int32_t e, const in
 {
     const itg_choice_space *space = cache->space;
     const itg_edge_ref *edges = space->edges;
+    if (!cache->topology[edges[e].node]) return cache->hw->float_weights_per_channel;
     int32_t x = e > 0 && edges[e - 1].node == edges[e].node ? space->edge_group[e - 1]
                                                             : -1; /* slot 0 precedes slot 1 */
     int32_t x_bits = x < 0 ? 0 : group_bits[x];

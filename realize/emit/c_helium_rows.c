@@ -149,8 +149,7 @@ void itg_emit_helium_unpack(itg_emitter *e)
 {
     const bool signs = itg_emit_has_bits(e->p, 1, 1);
     if (itg_emit_needs(e, "helium_unpack"))
-        itg_emit_template(&e->helpers, unpack_text, signs ? " << (bits == 1)" : "",
-                          signs ? "vshlq_r_u8(vandq_u8(v, codes), bits == 1)"
-                                : "vandq_u8(v, codes)",
-                          NULL);
+        itg_emit_template(
+            &e->helpers, unpack_text, signs ? " << (bits == 1)" : "",
+            signs ? "vshlq_r_u8(vandq_u8(v, codes), bits == 1)" : "vandq_u8(v, codes)", NULL);
 }

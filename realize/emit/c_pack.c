@@ -1,5 +1,6 @@
 /* Constants at their bit width b. Codes are stored without sign, as code - least, where least is
- * -2^(b-1) for signed codes, else 0; the codes -1 and 1 of one bit as 0 and 1. A tensor of n codes takes ceil(n * b / 8) bytes:
+ * -2^(b-1) for signed codes, else 0; the codes -1 and 1 of one bit as 0 and 1. A tensor of n codes
+ * takes ceil(n * b / 8) bytes:
  *
  *   The first 8 m codes, m = floor(n / 8), are eight rows of m codes. They lie in b planes of m
  *   bytes. Byte k of each plane belongs to code k of the rows, so a run of codes is a run of bytes.

@@ -336,7 +336,7 @@ static void an_edge_without_a_width_is_named(void **state)
     itg_choice_space *space = NULL;
     itg_error err = {0};
     assert_int_equal(itg_choice_space_create(hw, g, &bad, &space, &err), ITG_BAD_ARGUMENT);
-    assert_string_equal(err.message, "weight bits: expected 2 <= low <= high <= 32, got 8..2");
+    assert_string_equal(err.message, "weight bits: expected 1 <= low <= high <= 32, got 8..2");
     /* Conv writes u8 only, Tanh reads a8 only. */
     char *text = replaced(chip, "\"weights\": [\"w8\"],   \"outputs\": [\"a8\"]",
                           "\"weights\": [\"w8\"],   \"outputs\": [\"u8\"]");
@@ -545,6 +545,37 @@ static void the_last_of_32_dtypes_is_one(void **state)
     itg_hardware_destroy(hw);
 }
 
+/* Weights of float nodes have widths; nothing else has, nor what an override keeps in float. */
+static void weights_of_float_nodes_have_widths(void **state)
+{
+    (void)state;
+    static const char *const text = "{\"intaglio_hardware\": 1, \"name\": \"n\", \"float\": true,"
+                                    " \"dtypes\": {\"w\": {\"storage\": \"s8\", \"bits\": [1, 4]}},"
+                                    " \"float_weights\": {\"dtypes\": [\"w\"]}%s}";
+    static const char *const overrides[] = {
+        "", ", \"overrides\": [{\"node\": \"*\", \"float\": true}]"};
+    for (int i = 0; i < 2; i++) {
+        char whole[400];
+        snprintf(whole, sizeof whole, text, overrides[i]);
+        itg_hardware *hw = parse(whole);
+        itg_graph *g = make_chain();
+        itg_choice_space *s = space_of(hw, g, NULL);
+        int32_t found = 0;
+        for (int32_t e = 0; e < s->edge_count; e++) {
+            const itg_edge_ref *edge = &s->edges[e];
+            const bool weight = edge->node != ITG_NONE && edge->slot == 1 &&
+                                itg_op_is(g->nodes[edge->node].op, ITG_IS_MAC);
+            assert_string_equal(widths(s, e), weight && i == 0 ? "1,2,3,4" : "-");
+            found += weight;
+        }
+        assert_true(found > 0);
+        assert_int_equal(s->group_count, i == 0 ? found : 0);
+        itg_choice_space_destroy(s);
+        itg_graph_destroy(g);
+        itg_hardware_destroy(hw);
+    }
+}
+
 /* Each of the four options names itself, at every end of what is possible. */
 static void options_out_of_range_are_refused(void **state)
 {
@@ -552,6 +583,7 @@ static void options_out_of_range_are_refused(void **state)
     itg_hardware *hw = load("x86-vnni");
     itg_graph *g = make_chain();
     static const itg_bits_range bad[] = {{1, 8}, {8, 33}, {9, 8}, {0, 8}, {8, 0}};
+    static const itg_bits_range bad_weights = {-1, 8}; /* they may have 1 */
     static const char *const names[] = {"weight", "activation", "input", "output"};
     for (int i = 0; i < 20; i++) {
         itg_space_options o = {.weight = {2, 32}, .activation = {8, 8}};
@@ -559,9 +591,10 @@ static void options_out_of_range_are_refused(void **state)
         itg_choice_space *space = NULL;
         itg_error err = {0};
         char expected[100];
-        *ranges[i / 5] = bad[i % 5];
-        snprintf(expected, sizeof expected, "%s bits: expected 2 <= low <= high <= 32, got %d..%d",
-                 names[i / 5], bad[i % 5].min, bad[i % 5].max);
+        const itg_bits_range range = i == 0 ? bad_weights : bad[i % 5];
+        *ranges[i / 5] = range;
+        snprintf(expected, sizeof expected, "%s bits: expected %d <= low <= high <= 32, got %d..%d",
+                 names[i / 5], i < 5 ? 1 : 2, range.min, range.max);
         assert_int_equal(itg_choice_space_create(hw, g, &o, &space, &err), ITG_BAD_ARGUMENT);
         assert_string_equal(err.message, expected);
         assert_null(space);
@@ -588,6 +621,7 @@ int main(void)
         cmocka_unit_test(classes_stay_where_every_choice_has_a_spec),
         cmocka_unit_test(stated_widths_are_not_held_to_classes),
         cmocka_unit_test(the_last_of_32_dtypes_is_one),
+        cmocka_unit_test(weights_of_float_nodes_have_widths),
         cmocka_unit_test(options_out_of_range_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

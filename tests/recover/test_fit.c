@@ -12,12 +12,13 @@ static double ridge_of(int64_t positions)
 {
     const itg_layer layer = {.groups = 1, .rows = 1, .depth = 2};
     int64_t xx[] = {100, 0, 0, 300}, tx[] = {0, 0}, x[] = {0, 0}, t[] = {0};
-    const itg_moments moments = {positions, 1, xx, tx, x, t};
+    const itg_moments moments = {positions, 1, 1, xx, tx, x, t};
     const float weights[] = {1, -2};
     const itg_stop never = {0};
     const itg_solving how = {1, &never};
     itg_fit fit;
-    assert_int_equal(itg_fit_create(&layer, &moments, 1, weights, true, &how, &fit, NULL), ITG_OK);
+    assert_int_equal(itg_fit_create(&layer, &moments, weights, NULL, true, &how, &fit, NULL),
+                     ITG_OK);
     const double ridge = fit.h[0] - 100;
     assert_true(fabs(fit.h[3] - 300 - ridge) < 1e-9 && fit.h[1] == 0 && fit.h[2] == 0);
     for (int i = 0; i < 2; i++) {

@@ -170,7 +170,6 @@ static void make_coupled(coupled *p, uint64_t seed)
     for (int i = 0; i < ROWS; i++)
         p->scale[i] = 0.3F;
     p->fit = (itg_fit){.layer = &p->layer,
-                       .input_scale = 1,
                        .h = p->h,
                        .v = p->v,
                        .c = p->c,

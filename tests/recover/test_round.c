@@ -304,7 +304,7 @@ static void nothing_to_round(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(codes_are_near_the_best),
-        cmocka_unit_test(signs_are_near_the_best),
+                                       cmocka_unit_test(signs_are_near_the_best),
                                        cmocka_unit_test(fixed_scale),
                                        cmocka_unit_test(shared_scale),
                                        cmocka_unit_test(powers_of_two),

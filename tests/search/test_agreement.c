@@ -180,9 +180,8 @@ static void perturb(itg_strategy *s, const itg_annotated *a, itg_rng *rng)
         for (int64_t i = 0; i < elements; i++) {
             int64_t code = itg_load(v->q.storage, v->constant->codes, i);
             const int64_t step = (int64_t)itg_rng_below(rng, 3) - 1;
-            codes[i] = v->q.bits == 1
-                           ? (int32_t)(step > 0 ? -code : code)
-                           : (int32_t)itg_clamp(code + step, v->q.qmin, v->q.qmax);
+            codes[i] = v->q.bits == 1 ? (int32_t)(step > 0 ? -code : code)
+                                      : (int32_t)itg_clamp(code + step, v->q.qmin, v->q.qmax);
         }
         assert_int_equal(itg_strategy_set_codes(s, e, codes, elements, NULL), ITG_OK);
         free(codes);
@@ -691,6 +690,35 @@ static bool never_runs(itg_op op)
 }
 
 /* Every operator, as integers where any target may have it, has computed several images at once. */
+/* Weights alone as codes: of all layers, and of those that no operator of integers takes. */
+static void weights_of_float_nodes(void **state)
+{
+    static const char *const texts[] = {
+        "{'intaglio_hardware':1,'name':'weights','float':true,"
+        "'dtypes':{'w':{'storage':'s8','bits':[1,8],'full_range':true}},"
+        "'float_weights':{'dtypes':['w'],'per_channel':true}}",
+        "{'intaglio_hardware':1,'name':'islands','float':true,"
+        "'dtypes':{'a':{'storage':'u8','bits':[4,8],'zero_point':true},"
+        "'w':{'storage':'s8','bits':[2,8]},'long':{'storage':'s16','bits':[9,12]}},"
+        "'requantize':{'r':{'form':'f32'}},'float_weights':{'dtypes':['long','w']},"
+        "'operators':{'Gemm':[{'arithmetic':'mac','inputs':['a'],'weights':['w'],'outputs':['a'],"
+        "'accumulator':{'bits':32},'requantize':'r'}],"
+        "'MaxPool':[{'arithmetic':'keep_scale','inputs':['a']}],"
+        "'Add':[{'arithmetic':'rescale','inputs':['a'],'outputs':['a'],'requantize':'r'}]}}"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char text[1024];
+        itg_hardware *hw = NULL;
+        itg_error err = {0};
+        size_t length = strlen(texts[i]);
+        for (size_t k = 0; k <= length; k++)
+            text[k] = texts[i][k] == '\'' ? '"' : texts[i][k];
+        if (itg_hardware_parse(text, length, "made up", &hw, &err) != ITG_OK)
+            fail_msg("%s", err.message);
+        run_cases(hw, true, as_stated, MAY_OVERFLOW, 58000 + 1000 * (uint64_t)i);
+    }
+}
+
 static void every_operator_ran_inner_batches(void **state)
 {
     (void)state;
@@ -730,6 +758,7 @@ int main(void)
         cmocka_unit_test(short_sums_joined_in_long_ones),
         cmocka_unit_test(sixteen_bits_by_sixteen_in_32),
         cmocka_unit_test(additions_of_32_bits),
+        cmocka_unit_test(weights_of_float_nodes),
         cmocka_unit_test(every_operator_ran_inner_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
