@@ -394,9 +394,16 @@ static void write_classifier(itg_ml *m)
         itg_ml_write_classes(m, &classes, scores, scores);
 }
 
+static void write_ensemble(itg_ml *m)
+{
+    itg_ml_ensemble_lists(m);
+    if (m->status == ITG_OK) write_regressor(m);
+}
+
 static const itg_ml_rule rules[] = {
     {"TreeEnsembleRegressor", write_regressor},
     {"TreeEnsembleClassifier", write_classifier},
+    {"TreeEnsemble", write_ensemble},
 };
 
 const itg_ml_family itg_ml_trees = {rules, (int32_t)(sizeof rules / sizeof rules[0]),

@@ -64,6 +64,9 @@ int64_t itg_ml_get_int(itg_ml *m, const char *name, int64_t preset);
 float itg_ml_get_float(itg_ml *m, const char *name, float preset);
 const char *itg_ml_get_string(itg_ml *m, const char *name, const char *preset);
 
+/* Makes the node, a TreeEnsemble, a TreeEnsembleRegressor (ml_ensemble.c). */
+void itg_ml_ensemble_lists(itg_ml *m);
+
 /* ---- classes ---- */
 typedef struct itg_ml_classes {
     int64_t count;

@@ -330,6 +330,70 @@ static void trees_compare_exactly(void **state)
         }
 }
 
+static void refuses(wire *node, itg_status status, const char *text)
+{
+    wire model = {0};
+    make_model(&model, node, "p", TYPE_FLOAT, two, 2, 2);
+    assert_refused(&model, status, text, "node 0 'it' (");
+}
+
+static void put_vector(wire *node, const char *name, int type, const void *values, size_t count,
+                       size_t size)
+{
+    wire attr = {0}, tensor = {0};
+    wire_int(&tensor, TENSOR_DIMS, (int64_t)count);
+    wire_int(&tensor, TENSOR_TYPE, type);
+    wire_bytes(&tensor, TENSOR_RAW, values, count * size);
+    wire_message(&attr, ATTR_T, &tensor);
+    end_attr(node, &attr, name, 4);
+}
+
+/* The same trees: x[1] by the mode, else x[0] less or equal; one is a leaf. */
+static wire ensemble(int mode, int64_t second, int64_t lone)
+{
+    wire node = node_of("TreeEnsemble", "p", NULL);
+    INTS(&node, "nodes_featureids", 1, 0, 0);
+    put_vector(&node, "nodes_splits", TYPE_FLOAT, (const float[]){0.5f, -2, 0}, 3, 4);
+    put_vector(&node, "nodes_modes", 2, (const uint8_t[]){(uint8_t)mode, 0, 0}, 3, 1);
+    put_ints(&node, "nodes_truenodeids", (const int64_t[]){0, 1, lone}, 3);
+    put_ints(&node, "nodes_falsenodeids", (const int64_t[]){second, 2, 3}, 3);
+    INTS(&node, "nodes_trueleafs", 1, 1, 1);
+    INTS(&node, "nodes_falseleafs", 0, 1, 1);
+    INTS(&node, "leaf_targetids", 0, 1, 0, 0);
+    put_vector(&node, "leaf_weights", TYPE_FLOAT, (const float[]){1, 2, 3, -0.25f}, 4, 4);
+    INTS(&node, "tree_roots", 0, 2);
+    put_int(&node, "n_targets", 2);
+    return node;
+}
+
+static void ensembles_of_opset_5(void **state)
+{
+    (void)state;
+    static const float x[] = {0, 0.5f, 0, 0.75f, -2, 0.75f, -3, 0.25f};
+    static const float expected[4][8] = {{0.75f, 0, 2.75f, 0, -0.25f, 2, 0.75f, 0},
+                                         {2.75f, 0, 2.75f, 0, -0.25f, 2, 0.75f, 0},
+                                         {0.75f, 0, 0.75f, 0, 0.75f, 0, -0.25f, 2},
+                                         {2.75f, 0, 0.75f, 0, 0.75f, 0, -0.25f, 2}};
+    for (int mode = 0; mode < 4; mode++) {
+        wire node = ensemble(mode, 1, 3);
+        gives(&node, x, 4, 2, expected[mode], 8);
+    }
+    wire node = ensemble(6, 1, 3);
+    refuses(&node, ITG_UNSUPPORTED, "nodes_modes 'BRANCH_MEMBER'");
+    node = ensemble(0, 0, 3);
+    refuses(&node, ITG_BAD_FILE, "tree 0: node 0 is no such, or reached twice");
+    node = ensemble(0, 7, 3);
+    refuses(&node, ITG_BAD_FILE, "tree 0: node 7 is no such, or reached twice");
+    node = ensemble(0, 1, 2);
+    refuses(&node, ITG_BAD_FILE, "tree 1: node 2 is no such, or reached twice");
+    node = node_of("TreeEnsemble", "p", NULL);
+    refuses(&node, ITG_BAD_FILE, "lists of nodes_* or leaf_* are of different lengths, or empty");
+    node = node_of("TreeEnsemble", "p", NULL);
+    put_vector(&node, "nodes_splits", TYPE_FLOAT, x, 1, 4);
+    put_vector(&node, "nodes_modes", TYPE_FLOAT, x, 1, 4);
+    refuses(&node, ITG_UNSUPPORTED, "attribute 'nodes_modes' is no vector of uint8");
+}
+
 /* ORT */
 static void trees_of_two_classes_with_one_score(void **state)
 {
@@ -388,13 +452,6 @@ static void labels_and_maps_are_left_out(void **state)
     const itg_tensor t = itg_graph_tensor(g, g->outputs[0]);
     assert_true(fabsf(((const float *)t.data)[0] + 0.7f) < 1e-6f);
     itg_graph_destroy(g);
-}
-
-static void refuses(wire *node, itg_status status, const char *text)
-{
-    wire model = {0};
-    make_model(&model, node, "p", TYPE_FLOAT, two, 2, 2);
-    assert_refused(&model, status, text, "node 0 'it' (");
 }
 
 static void what_does_not_fit_is_refused(void **state)
@@ -480,6 +537,7 @@ int main(void)
         cmocka_unit_test(one_score_stands_for_two_classes),
         cmocka_unit_test(support_vectors),
         cmocka_unit_test(trees_compare_exactly),
+        cmocka_unit_test(ensembles_of_opset_5),
         cmocka_unit_test(trees_of_two_classes_with_one_score),
         cmocka_unit_test(labels_and_maps_are_left_out),
         cmocka_unit_test(what_does_not_fit_is_refused),
