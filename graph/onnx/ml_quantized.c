@@ -1,9 +1,10 @@
 /* ONNX's operators of codes, as the operators of float32 between DequantizeLinear and
  * QuantizeLinear that they stand for. Sums of ConvInteger and MatMulInteger are made in float32 and
  * are exact below 2^24. */
+#include <string.h>
 #include "graph/onnx/ml_write.h"
 
-enum { TO_FLOAT = 1, TO_INT32 = 6, NO_AXIS = -1 };
+enum { TO_FLOAT = 1, TO_INT32 = 6, NO_AXIS = 1 << 30 };
 
 /* The input's name; NULL: it is left out. */
 static const char *input(const itg_ml *m, int32_t slot)
@@ -71,11 +72,39 @@ static void qlinear_conv(itg_ml *m)
     quantize(m, as_float(m, "Conv", in, in[2] ? 3 : 2));
 }
 
+/* The shape of a value that the file states; NULL: it states none. */
+static const itg_shape *stated_shape(const itg_ml *m, const char *name)
+{
+    const itg_onnx_file *file = m->file;
+    for (int32_t i = 0; i < file->initializer_count; i++)
+        if (strcmp(file->initializers[i].name, name) == 0)
+            return &file->initializers[i].tensor.shape;
+    for (int32_t i = 0; i < file->input_count; i++)
+        if (strcmp(file->inputs[i].name, name) == 0) return &file->inputs[i].shape;
+    for (int32_t i = 0; i < file->node_count; i++) {
+        const itg_onnx_node *node = &file->nodes[i];
+        const itg_onnx_attr *value =
+            strcmp(node->op_type, "Constant") == 0 ? itg_onnx_attr_find(node, "value") : NULL;
+        if (value && value->type == ITG_ATTR_TENSOR && node->output_count == 1 &&
+            strcmp(node->outputs[0], name) == 0)
+            return &value->tensor.shape;
+    }
+    return NULL;
+}
+
+/* Whether an input holds one number for each of several rows, columns or channels. */
+static bool is_vector(const itg_ml *m, int32_t slot)
+{
+    const itg_shape *shape = input(m, slot) ? stated_shape(m, input(m, slot)) : NULL;
+    return shape && shape->rank == 1 && shape->dims[0] != 1;
+}
+
 static void qlinear_matmul(itg_ml *m)
 {
     need(m, 8);
-    const char *in[2] = {dequantize(m, input(m, 0), input(m, 1), input(m, 2), NO_AXIS),
-                         dequantize(m, input(m, 3), input(m, 4), input(m, 5), NO_AXIS)};
+    const int64_t rows = is_vector(m, 1) ? -2 : NO_AXIS, columns = is_vector(m, 4) ? -1 : NO_AXIS;
+    const char *in[2] = {dequantize(m, input(m, 0), input(m, 1), input(m, 2), rows),
+                         dequantize(m, input(m, 3), input(m, 4), input(m, 5), columns)};
     quantize(m, as_float(m, "MatMul", in, 2));
 }
 
@@ -85,30 +114,38 @@ static const char *cast(itg_ml *m, const char *x, int64_t to, const char *out)
         m, &(itg_ml_new){.op = "Cast", .in = {x}, .out = out, .attr = {"to"}, .value = {to}});
 }
 
-/* x - zero, as float32. */
-static const char *centred(itg_ml *m, const char *x, const char *zero)
+/* Input `slot` less input slot + 2, its zero point, as float32. A vector of these is along the
+ * axis: DequantizeLinear with as many scales of 1. */
+static const char *centred(itg_ml *m, int32_t slot, int64_t axis)
 {
-    const char *codes = cast(m, x, TO_FLOAT, NULL);
-    if (!zero) return codes;
-    return itg_ml_add(m, &(itg_ml_new){.op = "Sub", .in = {codes, cast(m, zero, TO_FLOAT, NULL)}});
+    const char *x = input(m, slot), *zero = input(m, slot + 2);
+    if (!zero) return cast(m, x, TO_FLOAT, NULL);
+    const char *real = cast(m, zero, TO_FLOAT, NULL);
+    if (!is_vector(m, slot + 2))
+        return itg_ml_add(m, &(itg_ml_new){.op = "Sub", .in = {cast(m, x, TO_FLOAT, NULL), real}});
+    const char *none = itg_ml_scalar(m, 0), *one = itg_ml_scalar(m, 1);
+    const char *zeros = itg_ml_add(m, &(itg_ml_new){.op = "Mul", .in = {real, none}});
+    const char *ones = itg_ml_add(m, &(itg_ml_new){.op = "Add", .in = {zeros, one}});
+    return dequantize(m, x, ones, zero, axis);
 }
 
-static void sum_of_codes(itg_ml *m, const char *op)
+static void sum_of_codes(itg_ml *m, const char *op, int64_t left, int64_t right)
 {
     need(m, 2);
-    const char *in[2] = {centred(m, input(m, 0), input(m, 2)),
-                         centred(m, input(m, 1), input(m, 3))};
+    const char *in[2] = {centred(m, 0, left), centred(m, 1, right)};
     cast(m, as_float(m, op, in, 2), TO_INT32, itg_ml_output(m, 0));
 }
 
 static void conv_integer(itg_ml *m)
 {
-    sum_of_codes(m, "Conv");
+    if (input(m, 3) && !stated_shape(m, input(m, 3)))
+        itg_ml_fail(m, ITG_UNSUPPORTED, "the zero point of its weights is computed");
+    sum_of_codes(m, "Conv", NO_AXIS, 0);
 }
 
 static void matmul_integer(itg_ml *m)
 {
-    sum_of_codes(m, "MatMul");
+    sum_of_codes(m, "MatMul", -2, -1);
 }
 
 static const itg_ml_rule rules[] = {

@@ -118,8 +118,61 @@ static void codes_are_what_they_stand_for(void **state)
     itg_graph_destroy(floats);
 }
 
+/* A vector of zero points belongs to the rows of the left operand, to the columns of the right one,
+ * and to the output channels of a convolution's weights, where other axes are as long. */
+static void zero_points_have_an_axis(void **state)
+{
+    (void)state;
+    static const unsigned char a[4] = {10, 20, 30, 40}, az[2] = {1, 2}, b[4] = {5, 6, 7, 8},
+                               bz[2] = {3, 4};
+    static const float rows[2] = {1, 2}, columns[2] = {1, 0.5F}, one = 1;
+    static const unsigned char none = 0;
+    static const float expected[3][4] = {
+        {(9.0F * 2) + (19 * 4), (9 * 2) + (19 * 4), (28 * 2) + (38 * 4), (28 * 2) + (38 * 4)},
+        {(9.0F * 2) + (19 * 4), (9 * 1) + (19 * 2), 255, (28 * 2) + (38 * 4)},
+        {(10.0F * 2) + (30 * 3), (20 * 2) + (40 * 3), (10 * 3) + (30 * 4), (20 * 3) + (40 * 4)}};
+    static const char *const ops[] = {"MatMulInteger", "QLinearMatMul", "ConvInteger"};
+    const itg_shape square = {2, {2, 2}}, two = {1, {2}}, image = {4, {1, 2, 1, 2}},
+                    kernel = {4, {2, 2, 1, 1}};
+    for (int i = 0; i < 3; i++) {
+        itg_onnx_writer *w = NULL;
+        itg_graph *g = NULL, *p = NULL;
+        itg_error err = {0};
+        const itg_prepare_options options = {.eval = itg_float_eval, .keep_batch = true};
+        assert_int_equal(itg_onnx_writer_create("net", "1", &w, NULL), ITG_OK);
+        itg_onnx_writer_opset(w, "", 13);
+        constant(w, "a", ITG_U8, i == 2 ? image : square, a);
+        constant(w, "b", ITG_U8, i == 2 ? kernel : square, b);
+        constant(w, "az", ITG_U8, two, az);
+        constant(w, "bz", ITG_U8, two, bz);
+        constant(w, "as", ITG_F32, two, rows);
+        constant(w, "bs", ITG_F32, two, columns);
+        constant(w, "one", ITG_F32, (itg_shape){0, {0}}, &one);
+        constant(w, "none", ITG_U8, (itg_shape){0, {0}}, &none);
+        if (i == 0) NODE(w, ops[0], "c", "a", "b", "az", "bz");
+        if (i == 1) NODE(w, ops[1], "c", "a", "as", "az", "b", "bs", "bz", "one", "none");
+        if (i == 2) NODE(w, ops[2], "c", "a", "b", "none", "bz");
+        NODE(w, "Cast", "y", "c");
+        itg_onnx_writer_int(w, "to", 1);
+        itg_onnx_writer_output(w, "y", ITG_F32, NULL);
+        assert_int_equal(itg_onnx_writer_save(w, FILE_NAME, &err), ITG_OK);
+        itg_onnx_writer_destroy(w);
+        if (itg_onnx_import(FILE_NAME, "", &g, &err) != ITG_OK) fail_msg("%s", err.message);
+        if (itg_graph_prepare(g, &options, &p, &err) != ITG_OK) fail_msg("%s", err.message);
+        const itg_tensor t = itg_graph_tensor(p, p->outputs[0]);
+        for (int k = 0; k < 4; k++)
+            if (((const float *)t.data)[k] != expected[i][k])
+                fail_msg("%s: element %d is %g, expected %g", ops[i], k,
+                         (double)((const float *)t.data)[k], (double)expected[i][k]);
+        remove(FILE_NAME);
+        itg_graph_destroy(g);
+        itg_graph_destroy(p);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(codes_are_what_they_stand_for)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(codes_are_what_they_stand_for),
+                                       cmocka_unit_test(zero_points_have_an_axis)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
