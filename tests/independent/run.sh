@@ -5,13 +5,14 @@ set -u
 intaglio=${1:?usage: run.sh INTAGLIO}
 python=${PYTHON:-python3}
 # The distribution's interpreter has the numpy that the package installs.
-"$python" -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
-PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE
+"$python" -B -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 shared=$root/../shared/data
 "$python" -c 'import numpy' 2>/dev/null || { echo "skipped: $python with numpy is needed"; exit 77; }
 work=$(mktemp -d) || exit 1
+PYTHONPYCACHEPREFIX=$work/python; export PYTHONPYCACHEPREFIX # compiled once, and nothing beside the sources
+unset PYTHONDONTWRITEBYTECODE
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 cases=0

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SAMPLES = 400 };
+enum { SAMPLES = 800 };
 
 typedef struct subject {
     itg_model *model;
@@ -84,7 +84,7 @@ static itg_search_options options(const char *searcher)
                             .recover = ITG_RECOVER_NONE,
                             .goal = goal_of((aim){.max_drop = 0.02}),
                             .calibration_samples = 100,
-                            .search_samples = 200,
+                            .search_samples = 500,
                             .threads = 2};
     snprintf(o.searcher, sizeof o.searcher, "%s", searcher);
     return o;
