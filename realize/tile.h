@@ -21,9 +21,9 @@ itg_status itg_stripes_build(const itg_program *p, const itg_stripes *stripes, i
                              itg_error *err);
 /* Chooses the quickest stripes, by an estimate, by which the program takes at most `most` bytes as
  * C source; those that take the least if none suffice; count 0 if it fits as it is, or nothing
- * makes it smaller. (tile_choose.c) */
-itg_status itg_stripes_choose(const itg_program *p, int64_t most, itg_stripes *out,
-                              itg_tiling *tiling, itg_error *err);
+ * makes it smaller. stop: asked before each try; NULL: never. (tile_choose.c) */
+itg_status itg_stripes_choose(const itg_program *p, int64_t most, const itg_stop *stop,
+                              itg_stripes *out, itg_tiling *tiling, itg_error *err);
 /* Whether there are such products; and the program of by_products, a copy if there are none.
  * (tile_products.c) */
 itg_status itg_products_find(const itg_program *p, bool *any, itg_error *err);

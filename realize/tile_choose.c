@@ -28,17 +28,25 @@ static bool is_better(const choice *a, const choice *b, int64_t most)
     return a->stripes.count < b->stripes.count;
 }
 
-static itg_status try(const itg_program *p, int64_t most, const itg_stripes *stripes, choice *best,
-                      int64_t *bytes, itg_error *err)
+/* The program, its limit, and the best so far. */
+typedef struct chooser {
+    const itg_program *p;
+    int64_t most;
+    const itg_stop *stop;
+    choice best;
+} chooser;
+
+static itg_status try(chooser *x, const itg_stripes *stripes, int64_t *bytes, itg_error *err)
 {
     choice c = {.stripes = *stripes};
     itg_program *q = NULL;
-    itg_status status = itg_stripes_build(p, stripes, &q, err);
+    itg_status status = x->stop ? itg_check_stop(x->stop, err) : ITG_OK;
+    if (status == ITG_OK) status = itg_stripes_build(x->p, stripes, &q, err);
     if (status == ITG_OK) status = itg_program_work(q, &c.bytes, &c.work, err);
     if (status == ITG_OK) {
         c.macs = itg_program_macs(q);
         *bytes = c.bytes;
-        if (is_better(&c, best, most)) *best = c;
+        if (is_better(&c, &x->best, x->most)) x->best = c;
     }
     itg_program_destroy(q);
     return status;
@@ -73,9 +81,9 @@ static bool same(const itg_stripes *a, const itg_stripes *b)
 
 /* Tries numbers of stripes of steps first..last: some after the first that fits, while more of
  * them take less memory. */
-static itg_status try_counts(const itg_program *p, int64_t most, int32_t first, int32_t last,
-                             choice *best, itg_error *err)
+static itg_status try_counts(chooser *x, int32_t first, int32_t last, itg_error *err)
 {
+    const itg_program *p = x->p;
     const int64_t rows = p->values[p->steps[last].outputs[0]].shape.dims[2];
     int64_t least = INT64_MAX;
     itg_status status = ITG_OK;
@@ -83,9 +91,9 @@ static itg_status try_counts(const itg_program *p, int64_t most, int32_t first, 
          n <= rows && n <= MOST_STRIPES && idle < PATIENCE && fits < PATIENCE && status == ITG_OK;
          n += n < 8 ? 1 : n / 4) {
         int64_t bytes = INT64_MAX;
-        status = try(p, most, &(itg_stripes){first, last, n, false}, best, &bytes, err);
+        status = try(x, &(itg_stripes){first, last, n, false}, &bytes, err);
         idle = bytes < least ? 0 : idle + 1;
-        fits += bytes <= most;
+        fits += bytes <= x->most;
         least = bytes < least ? bytes : least;
     }
     return status;
@@ -93,54 +101,55 @@ static itg_status try_counts(const itg_program *p, int64_t most, int32_t first, 
 
 /* Tries stripes of steps first.. up to `last` and later ones, until some in a row were no better.
  */
-static itg_status try_from(const itg_program *p, int64_t most, int32_t first, int32_t last,
-                           choice *best, itg_error *err)
+static itg_status try_from(chooser *x, int32_t first, int32_t last, itg_error *err)
 {
     itg_status status = ITG_OK;
-    for (int32_t idle = 0; last < p->step_count && idle < MOST_IDLE && status == ITG_OK; last++) {
-        const choice before = *best;
-        if (!itg_stripes_fit(p, first, last)) continue;
-        status = try_counts(p, most, first, last, best, err);
-        idle = same(&before.stripes, &best->stripes) ? idle + 1 : 0;
+    for (int32_t idle = 0; last < x->p->step_count && idle < MOST_IDLE && status == ITG_OK;
+         last++) {
+        const choice before = x->best;
+        if (!itg_stripes_fit(x->p, first, last)) continue;
+        status = try_counts(x, first, last, err);
+        idle = same(&before.stripes, &x->best.stripes) ? idle + 1 : 0;
     }
     return status;
 }
 
 /* Tries what may suffice; if nothing does, all, for what takes the least. */
-static itg_status try_all(const itg_program *p, int64_t most, choice *best, itg_error *err)
+static itg_status try_all(chooser *x, itg_error *err)
 {
     int32_t first = 0;
-    while (first < p->step_count && !itg_stripes_fit(p, first, first))
+    while (first < x->p->step_count && !itg_stripes_fit(x->p, first, first))
         first++;
-    const int32_t last = first_last(p, most);
-    itg_status status = try_from(p, most, first, last > first ? last : first, best, err);
-    if (status == ITG_OK && best->bytes > most && last > first)
-        status = try_from(p, most, first, first, best, err);
+    const int32_t last = first_last(x->p, x->most);
+    itg_status status = try_from(x, first, last > first ? last : first, err);
+    if (status == ITG_OK && x->best.bytes > x->most && last > first)
+        status = try_from(x, first, first, err);
     return status;
 }
 
-itg_status itg_stripes_choose(const itg_program *p, int64_t most, itg_stripes *out,
-                              itg_tiling *tiling, itg_error *err)
+itg_status itg_stripes_choose(const itg_program *p, int64_t most, const itg_stop *stop,
+                              itg_stripes *out, itg_tiling *tiling, itg_error *err)
 {
-    choice best = {.stripes = {0, 0, 0, false}};
-    itg_status status = itg_program_work(p, &best.bytes, &best.work, err);
-    best.macs = itg_program_macs(p);
-    const choice whole = best;
+    chooser x = {.p = p, .most = most, .stop = stop};
+    choice *best = &x.best;
+    itg_status status = itg_program_work(p, &best->bytes, &best->work, err);
+    best->macs = itg_program_macs(p);
+    const choice whole = *best;
     bool any = false;
     int64_t bytes;
     if (status == ITG_OK && whole.bytes > most) status = itg_products_find(p, &any, err);
     if (status == ITG_OK && any)
-        status = try(p, most, &(itg_stripes){0, 0, 0, true}, &best, &bytes, err);
-    if (status == ITG_OK && best.bytes > most) status = try_all(p, most, &best, err);
-    const int32_t count = best.stripes.count;
-    *out = best.stripes;
-    *tiling = (itg_tiling){.by_products = best.stripes.by_products,
+        status = try(&x, &(itg_stripes){0, 0, 0, true}, &bytes, err);
+    if (status == ITG_OK && best->bytes > most) status = try_all(&x, err);
+    const int32_t count = best->stripes.count;
+    *out = best->stripes;
+    *tiling = (itg_tiling){.by_products = best->stripes.by_products,
                            .stripes = count,
-                           .layers = count > 0 ? best.stripes.last - best.stripes.first + 1 : 0,
+                           .layers = count > 0 ? best->stripes.last - best->stripes.first + 1 : 0,
                            .whole_bytes = whole.bytes,
-                           .bytes = best.bytes,
+                           .bytes = best->bytes,
                            .whole_macs = whole.macs,
-                           .macs = best.macs};
+                           .macs = best->macs};
     return status;
 }
 
@@ -149,7 +158,7 @@ itg_status itg_program_tile(const itg_program *p, int64_t most, itg_tiling *tili
 {
     itg_stripes stripes;
     *out = NULL;
-    itg_status status = itg_stripes_choose(p, most, &stripes, tiling, err);
+    itg_status status = itg_stripes_choose(p, most, NULL, &stripes, tiling, err);
     if (status != ITG_OK) return status;
     if (tiling->bytes > most)
         return itg_fail(err, ITG_INFEASIBLE,

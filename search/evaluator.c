@@ -293,7 +293,7 @@ itg_status itg_evaluator_choose_stripes(itg_evaluator *e, double max_ram, itg_ti
         status = itg_annotate_with(e->model, e->hw, strategy, &e->constants, &annotated, &why);
     if (status == ITG_OK) status = itg_realize_program(annotated, &options, &program, &why);
     if (status == ITG_OK)
-        status = itg_stripes_choose(program, (int64_t)max_ram, &stripes, tiling, &why);
+        status = itg_stripes_choose(program, (int64_t)max_ram, &e->stop, &stripes, tiling, &why);
     if (status == ITG_OK && (stripes.count > 0 || stripes.by_products)) {
         e->max_ram = max_ram;
         e->stripes =
@@ -305,5 +305,6 @@ itg_status itg_evaluator_choose_stripes(itg_evaluator *e, double max_ram, itg_ti
     itg_strategy_destroy(strategy);
     free(point);
     /* What has no C source, or cannot be run at its widest, has no stripes. */
-    return status == ITG_NO_MEMORY ? itg_fail(err, status, "%s", why.message) : ITG_OK;
+    const bool fails = status == ITG_NO_MEMORY || status == ITG_CANCELLED;
+    return fails ? itg_fail(err, status, "%s", why.message) : ITG_OK;
 }

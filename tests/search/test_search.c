@@ -53,6 +53,11 @@ static void keep_score(const itg_score *score, itg_score *out)
     if (score) *out = *score;
 }
 
+static bool asked_to_stop(void *context)
+{
+    return ++*(int *)context > 2;
+}
+
 /* What the search says of memory is what the program needs that its strategy becomes: by stripes
  * where it exceeds the limit. */
 static void check_memory(const small_network *n, const itg_search_options *o,
@@ -69,8 +74,13 @@ static void check_memory(const small_network *n, const itg_search_options *o,
     assert_int_equal(itg_realize_program(annotated, NULL, &program, NULL), ITG_OK);
     assert_int_equal(itg_program_ram_bytes(program, &bytes, NULL), ITG_OK);
     if (most > 0 && bytes > most) {
-        assert_int_equal(itg_stripes_choose(program, most, &stripes, &tiling, NULL), ITG_OK);
+        int tries = 0;
+        const itg_stop stop = {asked_to_stop, &tries};
+        assert_int_equal(itg_stripes_choose(program, most, NULL, &stripes, &tiling, NULL), ITG_OK);
         bytes = tiling.bytes;
+        assert_int_equal(itg_stripes_choose(program, most, &stop, &stripes, &tiling, NULL),
+                         tiling.stripes > 0 ? ITG_CANCELLED : ITG_OK);
+        assert_true(tries <= 3);
     }
     assert_int_equal(bytes, peak);
     itg_program_destroy(program);
