@@ -18,6 +18,9 @@ static itg_status check_quantizer(const itg_pvalue *v, itg_error *err)
     if (q->storage != v->dtype || !storage_fits(q) || (q->bits < 2 && !signs) || q->bits > 32)
         return itg_fail(err, ITG_MISMATCH, "value '%s': quantizer does not fit its storage %s",
                         v->name, itg_dtype_name(v->dtype));
+    if (q->bits > 1 && q->qmax - q->qmin >= INT64_C(1) << q->bits)
+        return itg_fail(err, ITG_MISMATCH, "value '%s': codes [%lld,%lld] do not fit %d bits",
+                        v->name, (long long)q->qmin, (long long)q->qmax, (int)q->bits);
     if (q->qmin > q->zero_point || q->zero_point > q->qmax || q->qmin >= q->qmax)
         return itg_fail(err, ITG_MISMATCH, "value '%s': zero point %d is outside of [%lld,%lld]",
                         v->name, q->zero_point, (long long)q->qmin, (long long)q->qmax);

@@ -138,8 +138,7 @@ itg_status itg_stripes_choose(const itg_program *p, int64_t most, const itg_stop
     bool any = false;
     int64_t bytes;
     if (status == ITG_OK && whole.bytes > most) status = itg_products_find(p, &any, err);
-    if (status == ITG_OK && any)
-        status = try(&x, &(itg_stripes){0, 0, 0, true}, &bytes, err);
+    if (status == ITG_OK && any) status = try(&x, &(itg_stripes){0, 0, 0, true}, &bytes, err);
     if (status == ITG_OK && best->bytes > most) status = try_all(&x, err);
     const int32_t count = best->stripes.count;
     *out = best->stripes;

@@ -81,7 +81,7 @@ bool fuzz_seed(int index, itg_strbuf *out)
         "{\"intaglio_hardware\": 1, \"name\": \"chip\", \"description\": \"for fuzzing\", "
         "\"float\": true, \"power_of_two_scales\": false,"
         "\"dtypes\": {\"a\": {\"storage\": \"s8\", \"bits\": [2, 8], \"zero_point\": true}, \"b\": "
-        "{\"storage\": \"s32\", \"bits\": [2, 32]}, \"w\": {\"storage\": \"s8\", \"bits\": [2, 8], "
+        "{\"storage\": \"s32\", \"bits\": [2, 32]}, \"w\": {\"storage\": \"s8\", \"bits\": [1, 8], "
         "\"full_range\": true}},"
         "\"requantize\": {\"r\": {\"form\": \"stages\", \"multiplier_bits\": 16, "
         "\"multiply_shift\": 15, \"pre_shift_bits\": 24, \"rounding\": \"half_even\", "
@@ -100,6 +100,7 @@ bool fuzz_seed(int index, itg_strbuf *out)
         "\"MaxPool\": [{\"arithmetic\": \"keep_scale\", \"inputs\": [\"a\"]}], "
         "\"GlobalAveragePool\": [{\"arithmetic\": \"keep_scale\", \"inputs\": [\"a\"], "
         "\"rounding\": \"floor\"}]},"
+        "\"float_weights\": {\"dtypes\": [\"w\"], \"per_channel\": true},"
         "\"model_inputs\": [\"a\"], \"output_bits\": [8, 16], \"memory\": {\"flash_bytes\": 1000, "
         "\"ram_bytes\": 500},"
         "\"overrides\": [{\"node\": \"conv*\", \"weight_bits\": [4, 8]}]}";

@@ -84,6 +84,12 @@ static void signs_with_a_zero(itg_program *p)
     for (int64_t i = 0; i < w->elements; i++)
         ((int8_t *)(uintptr_t)w->data)[i] = i == 2 ? 0 : 1;
 }
+static void range_beyond_bits(itg_program *p)
+{
+    fx_value(p, "dw")->q.bits = 3;
+    fx_value(p, "dw")->q.qmin = -4;
+    fx_value(p, "dw")->q.qmax = 4;
+}
 static void activations_of_one_bit(itg_program *p)
 {
     itg_quantizer *q = &fx_value(p, "y")->q;
@@ -310,6 +316,7 @@ static const lie lies[] = {
     LIE(net_conv, weights_outside),
     LIE(net_conv, signs_with_a_zero),
     LIE(net_conv, activations_of_one_bit),
+    LIE(net_conv, range_beyond_bits),
     LIE(net_conv, wrong_bound),
     LIE(net_conv, no_accumulator),
     LIE(net_conv, wide_accumulator),
