@@ -22,8 +22,8 @@ static void add_program(itg_strbuf *out, int network, const char *target, int32_
     itg_annotated *a = NULL;
     itg_program *p = NULL;
     itg_preprocess plain = itg_preprocess_default();
-    itg_uniform_options options = {
-        ITG_UNIFORM_OPTIONS_VERSION, weight_bits, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX, 0, 0};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, weight_bits, 8, ITG_THRESHOLD_MSE,
+                                   ITG_THRESHOLD_MAX,           0,           0};
     itg_error err = {0};
     REQUIRE(fuzz_model(network, &bytes));
     itg_model *model = fuzz_prepare(bytes.text, bytes.length);
@@ -61,10 +61,10 @@ bool fuzz_program(int index, itg_strbuf *out)
         int network;
         const char *target;
         int32_t weight_bits;
-    } programs[] = {{0, "x86-vnni", 7}, {0, "cortex-m", 7}, {1, "x86-vnni", 7},   {3, "x86-vnni", 7},
-                    {4, "cortex-m", 7}, {0, "fpga", 1},     {0, weights_alone, 5}};
+    } programs[] = {{0, "x86-vnni", 7},   {0, "cortex-m", 7}, {1, "x86-vnni", 7},
+                    {3, "x86-vnni", 7},   {4, "cortex-m", 7}, {0, "fpga", 1},
+                    {0, weights_alone, 5}};
     if (index >= (int)(sizeof programs / sizeof *programs)) return false;
-    add_program(out, programs[index].network, programs[index].target,
-                programs[index].weight_bits);
+    add_program(out, programs[index].network, programs[index].target, programs[index].weight_bits);
     return true;
 }

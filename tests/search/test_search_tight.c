@@ -4,6 +4,7 @@
 #include <intaglio/intaglio.h>
 #include "cli/passive.h"
 #include "tests/base/cmocka_base.h"
+#include "tests/slow.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -98,7 +99,7 @@ static void greedy_searchers_begin_where_accumulators_hold(void **state)
                                                                        "greedy", "hago-greedy"};
     static const double most[] = {1.2, 1.5};
     (void)state;
-    for (int t = 0; t < 2; t++) {
+    for (int t = 0; t < (ITG_IS_SLOW ? 1 : 2); t++) {
         subject s;
         open_subject(targets[t], &s);
         itg_search_options o = options("anneal");
