@@ -1,4 +1,5 @@
 """docs/arithmetic.md 2: from a strategy to specs, edges, quantizers, weight codes and requantization constants."""
+import fnmatch
 import math
 from fractions import Fraction
 
@@ -114,6 +115,7 @@ class Plan:
             elif edge.kind == "float":
                 self.versions.setdefault(edge.value, {})[None] = None
         self.macs = {n: Mac(self, n) for n in self.specs if self.has_weights(n)}
+        self.float_weights = {e.node: FloatWeights(self, e) for e in self.edges if e.kind == "weight" and e.node not in self.macs}
 
     # ---- nodes ----
 
@@ -174,6 +176,14 @@ class Plan:
             if (bits == 0) != (edge.kind in ("float", "fused")):
                 raise Mismatch("bits of edge '%s'" % edge.value.name)
 
+    def holds_codes(self, edge):
+        """Whether the edge's weights may be codes though its node runs in float."""
+        node = edge.node
+        if not self.hw.get("float_weights") or self.quantized[node] or edge.slot != 1 or node.op not in MAC or not edge.value.is_constant:
+            return False
+        stated = [o["float"] for o in self.hw.get("overrides", []) if "float" in o and fnmatch.fnmatchcase(node.name, o["node"])]
+        return edge.value.data.ndim >= 2 and not (stated and stated[-1]) and (node.op != "Gemm" or bool(node.attrs["transB"]))
+
     def kind_of(self, edge):
         if edge.value.dtype != F32:
             return "float"
@@ -181,6 +191,8 @@ class Plan:
             return "activation" if edge.bits else "float"
         if edge.node in self.host:
             return "fused"
+        if self.holds_codes(edge):
+            return "weight" if edge.bits else "float"
         parameter = edge.node.op == "LayerNormalization" and edge.slot > 0
         if not self.quantized[edge.node] or (edge.node.op in MAC and edge.slot == 2) or parameter:
             return "float"
@@ -314,31 +326,37 @@ class Mac:
         self.spec, self.form = plan.specs[node], plan.requantization(node)
         first, edge = plan.edges_of[node][:2]
         self.x = first.q
-        w = node.inputs[1].data
-        rows = lambda array: array.T if node.op == "MatMul" else array.reshape(len(w), -1)
-        self.rows, self.given = rows(w).astype(F32), None
-        self.channels = len(self.rows)
+        self.read_weights(edge, self.spec["weights"], self.spec.get("per_channel", False))
         bias = node.inputs[2] if len(node.inputs) > 2 else None
         self.real_bias = bias.data.astype(F64) if bias is not None else np.zeros(self.channels)
         if "bias" in edge.threshold:
             self.real_bias = np.array([float.fromhex(b) for b in edge.threshold["bias"]])
-        dtype = next(d for name, d in plan.dtypes.items() if name in self.spec["weights"] and plan.admits(name, edge.bits))
-        self.q = Quantizer(dtype, edge.bits)
-        self.per_channel = self.spec.get("per_channel", False)
-        self.scale = self.first_scales([float.fromhex(t) for t in edge.threshold["channels"]])
         self.versions = [q for q in plan.versions.get(plan.out_value(node), {}).values() if q is not None]
         self.needs_bound = self.form.get("pre_shift_bits", 0) > 0
         self.split = None
         self.choose_scales()
-        if edge.codes is not None:
-            self.given = rows(edge.codes.reshape(w.shape))
-            if self.given.min() < self.q.qmin or self.given.max() > self.q.qmax or (self.q.bits == 1 and not self.given.all()):
-                raise Mismatch("codes of " + node.name)
-        self.codes = np.stack([self.row_codes(c) for c in range(self.channels)])
+        self.read_codes(edge)
         self.bias = np.array([int(self.bias_code(c)) for c in range(self.channels)], np.int64)
         if self.spec["accumulator"].get("split"):
             lo, hi = products(self.codes, self.x.qmin - self.x.zero, self.x.qmax - self.x.zero)
             self.split = split_sums(self.spec["accumulator"], lo, hi, self.bias)
+
+    def by_rows(self, array):
+        return array.reshape(-1, array.shape[-1]).T if self.node.op == "MatMul" else array.reshape(len(array), -1)
+
+    def read_weights(self, edge, names, per_channel):
+        self.rows, self.given = self.by_rows(edge.value.data).astype(F32), None
+        self.channels, self.per_channel = len(self.rows), per_channel
+        dtype = next(d for name, d in self.plan.dtypes.items() if name in names and self.plan.admits(name, edge.bits))
+        self.q = Quantizer(dtype, edge.bits)
+        self.scale = self.first_scales([float.fromhex(t) for t in edge.threshold["channels"]])
+
+    def read_codes(self, edge):
+        if edge.codes is not None:
+            self.given = self.by_rows(edge.codes.reshape(edge.value.data.shape))
+            if self.given.min() < self.q.qmin or self.given.max() > self.q.qmax or (self.q.bits == 1 and not self.given.all()):
+                raise Mismatch("codes of " + self.node.name)
+        self.codes = np.stack([self.row_codes(c) for c in range(self.channels)])
 
     def first_scales(self, thresholds):
         steps = 1 << (self.q.bits - 1)
@@ -433,3 +451,19 @@ class Mac:
                 self.scale[i] /= F32(2)
                 if self.scale[i] < 2.0 ** -126:
                     raise Mismatch("no legal weight scale in " + self.node.name)
+
+
+class FloatWeights(Mac):
+    """Codes of the weights of a node that runs in float."""
+
+    def __init__(self, plan, edge):
+        self.plan, self.node, self.shape = plan, edge.node, edge.value.data.shape
+        described = plan.hw["float_weights"]
+        self.read_weights(edge, described["dtypes"], described.get("per_channel", False))
+        self.real_bias = np.zeros(self.channels)
+        self.read_codes(edge)
+        numbers = self.codes.astype(F32) * self.scale.reshape(-1, 1)
+        self.numbers = np.ascontiguousarray(numbers.T if self.node.op == "MatMul" else numbers).reshape(self.shape)
+
+    def takes_bias(self, c, bias):
+        return False

@@ -68,9 +68,11 @@ def weights(node, constants):
 def compare(plan, program):
     import onnx_file
     file = onnx_file.read(program)
-    nodes = {n["name"]: n for n in file["nodes"] if n["op"] in ("IntConv", "IntMatMul")}
-    for node, mac in plan.macs.items():
+    nodes = {n["name"]: n for n in file["nodes"] if n["op"] in ("IntConv", "IntMatMul", "FloatConv", "FloatMatMul", "FloatGemm")}
+    for node, mac in [*plan.macs.items(), *plan.float_weights.items()]:
         found = weights(nodes[node.name], file["constants"])
+        if nodes[node.name]["op"] == "FloatMatMul":
+            found = mac.by_rows(found)
         if not np.array_equal(found.reshape(mac.codes.shape), mac.codes):
             sys.exit("codes.py: weights of %s differ" % node.name)
         if mac.q.bits < 8 and "x1_dtype" not in nodes[node.name]["attrs"]:
@@ -83,7 +85,7 @@ def rewrite(strategy, made, plan, choose):
     for e, edge in enumerate(plan.edges):
         if edge.kind != "weight":
             continue
-        codes, bias = choose(edge, plan.macs[edge.node])
+        codes, bias = choose(edge, plan.macs.get(edge.node) or plan.float_weights[edge.node])
         made["strategy"]["thresholds"][e]["codes"] = True
         if bias is not None:
             made["strategy"]["thresholds"][e]["bias"] = [float(b).hex() for b in bias]

@@ -65,7 +65,8 @@ class Program:
         if node in self.plan.host:
             return
         if node not in self.plan.specs:
-            results = evaluate(node, [self.real(v) for v in node.inputs])
+            held = self.plan.float_weights.get(node)
+            results = evaluate(node, [held.numbers[None] if held and i == 1 else self.real(v) for i, v in enumerate(node.inputs)])
             for value, data in zip(node.outputs, results if isinstance(results, list) else [results]):
                 self.native[value] = np.ascontiguousarray(data)
             return
