@@ -225,6 +225,16 @@ static const char *whole_name(itg_qdq *q, itg_id value)
     return real_name(q, value, shown != ITG_NONE && is_output(q, value, shown));
 }
 
+/* A float MatMul that adds a bias, which ONNX's has none of. */
+static void write_biased(itg_qdq *q, itg_id node, const char *const *inputs, const char *output)
+{
+    const char *base = q->g->values[q->g->nodes[node].outputs[0]].name;
+    const char *product = itg_qdq_name(q, base, "product");
+    if (!itg_qdq_ok(q)) return;
+    itg_qdq_operator(q, node, inputs, 2, &product, 1, 0);
+    itg_qdq_add(q, "Add", NULL, (const char *[]){product, inputs[2]}, 2, output);
+}
+
 /* Operators that are the same on real numbers and on codes, and float nodes: one node; every
  * encoding comes from what it makes. */
 static void write_whole(itg_qdq *q, itg_id node)
@@ -236,7 +246,10 @@ static void write_whole(itg_qdq *q, itg_id node)
     for (int32_t i = 0; i < n->output_count && itg_qdq_ok(q); i++)
         outputs[i] = n->outputs[i] == ITG_NONE ? "" : whole_name(q, n->outputs[i]);
     if (!itg_qdq_ok(q)) return;
-    itg_qdq_operator(q, node, inputs, n->input_count, outputs, n->output_count, 0);
+    if (n->op == ITG_OP_MATMUL && n->input_count > 2 && inputs[2] != NULL)
+        write_biased(q, node, inputs, outputs[0]);
+    else
+        itg_qdq_operator(q, node, inputs, n->input_count, outputs, n->output_count, 0);
     for (int32_t i = 0; i < n->output_count && itg_qdq_ok(q); i++) {
         if (n->outputs[i] == ITG_NONE) continue;
         const itg_value_note *note = &q->a->values[n->outputs[i]];

@@ -591,6 +591,38 @@ static void refused(const fixture *f, const char *path, itg_status expected, con
     assert_false(is_there(path));
 }
 
+/* y = x * w + b in float, where w is codes with a scale for each column: ONNX's MatMul has no bias.
+ */
+static void weights_alone_are_dequantized(void **state)
+{
+    static const float scales[2] = {0.5f, 0.25f};
+    static const float w[8] = {1, 2, -1, 0.5f, 0, 1, 2, -2}, b[2] = {3, -3};
+    (void)state;
+    fixture f = fx_begin("weights");
+    itg_id x = fx_input(&f, "x", SHAPE(1, 4));
+    itg_id weights = fx_constant(&f, "w", ITG_F32, SHAPE(4, 2), w),
+           bias = fx_constant(&f, "b", ITG_F32, SHAPE(2), b);
+    itg_id y = fx_node(&f, "y", ITG_OP_MATMUL, LIST(x, weights, bias), SHAPE(1, 2));
+    fx_outputs(&f, LIST(y));
+    fx_annotate(&f);
+    fx_float(&f, x);
+    fx_float(&f, bias);
+    fx_channels(&f, fx_codes(&f, weights, ITG_S8, 4, 0.5f, 0), 1, scales, 2);
+    fx_note(&f, y, ITG_FORM_FLOAT, 0);
+    fx_float(&f, y);
+    fx_finish(&f);
+    itg_onnx_file *file = exported(&f, false);
+    const itg_onnx_node *sum = maker_of(file, "y", "Add");
+    const itg_onnx_node *product = maker_of(file, sum->inputs[0], "MatMul");
+    const itg_onnx_node *read = maker_of(file, product->inputs[1], "DequantizeLinear");
+    assert_int_equal(product->input_count, 2);
+    assert_string_equal(product->inputs[0], "x");
+    assert_int_equal(attribute(read, "axis", -1), 1);
+    assert_memory_equal(constant(file, sum->inputs[1]).data, b, sizeof b);
+    itg_onnx_file_destroy(file);
+    fx_end(&f);
+}
+
 static void what_has_no_form_is_refused(void **state)
 {
     (void)state;
@@ -622,6 +654,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_exports_are_the_same_bytes),
+        cmocka_unit_test(weights_alone_are_dequantized),
         cmocka_unit_test(models_are_whole),
         cmocka_unit_test(a_rounded_result_has_an_operator_for_each_encoding),
         cmocka_unit_test(quantizers_are_the_annotated_ones),

@@ -8,7 +8,7 @@ from check_pairs import PAIRS, Failed, call
 DROP = "1%"
 NAME = "net"
 # Share of the 8-bit form's flash that the searched one may take. Of mnist_onnxjs, a network of 5,960 weights, 2 kB are code either way.
-MAY_TAKE = {"mnist_256x2": 0.5, "mnist_onnxjs": 0.7}
+MAY_TAKE = {"mnist_256x2": 0.5, "mnist_onnxjs": 0.71}
 BUILDS = (("cortex-m3", "-Os"), ("cortex-m3", "-O2"), ("cortex-m4", "-Os"), ("cortex-m4", "-O2"))
 
 
