@@ -85,6 +85,17 @@ void itg_quantize_channel(const itg_constant_source *source, int64_t channel, fl
     }
 }
 
+void itg_dequantize_constant(const itg_quantizer *q, const itg_shape *shape, const void *codes,
+                             float *out)
+{
+    const int64_t elements = itg_dims_product(shape, 0, shape->rank);
+    const int64_t inner =
+        q->axis < 0 ? elements : itg_dims_product(shape, q->axis + 1, shape->rank);
+    for (int64_t i = 0; i < elements; i++)
+        out[i] = itg_dequantize_f32(itg_load(q->storage, codes, i),
+                                    q->scale[i / inner % q->scale_count], q->zero_point);
+}
+
 /* ---- sums ---- */
 
 /* Fewer than 2^31 elements of at most 17 bits sum to at most 48 bits. */

@@ -38,6 +38,9 @@ itg_key itg_content_key(const void *data, size_t bytes);
  * one bit their signs. */
 void itg_quantize_channel(const itg_constant_source *source, int64_t channel, float scale,
                           int32_t *codes);
+/* The numbers that codes in q->storage stand for: itg_dequantize_f32 of each. */
+void itg_dequantize_constant(const itg_quantizer *q, const itg_shape *shape, const void *codes,
+                             float *out);
 /* Sums as above of count codes from the first on. */
 void itg_code_sums(itg_dtype storage, const void *codes, int64_t first, int64_t count,
                    int64_t zero_point, int64_t *above, int64_t *below);

@@ -2,8 +2,8 @@
  * in blocks if the samples can replace a leading dimension of 1; with channels last, axes are
  * renumbered. A step that moves along the leading dimension, or has none, runs sample by sample, as
  * float islands do. */
+#include "kernels/constants.h"
 #include "kernels/float_ops.h"
-#include "kernels/requant.h"
 #include "realize/batch_plan.h"
 
 /* Whether every operand is computed and has a leading dimension of 1. */
@@ -132,12 +132,8 @@ static itg_status prepare_float(itg_batch_plan *plan, itg_batch_operation *o)
         const int32_t value = o->step->inputs[i];
         const itg_pvalue *v = value == ITG_NONE ? NULL : &plan->program->values[value];
         if (v == NULL || v->data == NULL || !v->quantized) continue;
-        const int64_t inner =
-            v->q.axis < 0 ? v->elements : itg_dims_product(&v->shape, v->q.axis + 1, v->shape.rank);
         float *out = itg_arena_array(plan->arena, (size_t)v->elements, sizeof *out);
-        for (int64_t k = 0; out != NULL && k < v->elements; k++)
-            out[k] = itg_dequantize_f32(itg_load(v->dtype, v->data, k),
-                                        v->q.scale[k / inner % v->q.scale_count], v->q.zero_point);
+        if (out != NULL) itg_dequantize_constant(&v->q, &v->shape, v->data, out);
         o->numbers[i] = out;
         ok = out != NULL;
     }

@@ -408,8 +408,10 @@ static itg_status annotate_nodes(annotate *x)
 {
     itg_status status = ITG_OK;
     for (itg_id n = 0; n < x->g->node_count && status == ITG_OK; n++) {
-        if (!x->spec[n]) status = annotate_float_weights(x, n);
-        if (!x->spec[n]) continue;
+        if (!x->spec[n]) {
+            status = annotate_float_weights(x, n);
+            continue;
+        }
         bool weights = x->spec[n]->form == ITG_FORM_MAC &&
                        itg_graph_is_constant(x->g, x->g->nodes[n].inputs[1]);
         status = weights ? annotate_mac(x, n) : annotate_epilogue(x, n);

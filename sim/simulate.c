@@ -246,16 +246,11 @@ void sim_epilogue(itg_sim *s, itg_id node, int64_t stride, const int32_t *counts
 /* Returns weights that are kept as codes, as numbers, or NULL: no memory. */
 static float *dequantized_weights(const itg_sim *s, itg_id n, int32_t slot)
 {
-    const itg_edge *edge = itg_annotated_edge(s->a, n, slot);
-    const itg_quantizer *q = &sim_input_encoding(s, n, slot)->q;
-    const double *codes = sim_input_codes(s, n, slot);
-    const int64_t elements = s->values[edge->value].elements;
-    const itg_shape *shape = sim_shape(s, edge->value);
-    const int64_t inner =
-        q->axis < 0 ? elements : itg_dims_product(shape, q->axis + 1, shape->rank);
-    float *out = malloc((size_t)elements * sizeof *out);
-    for (int64_t i = 0; out && i < elements; i++)
-        out[i] = itg_dequantize_f32((int64_t)codes[i], q->scale[i / inner % q->scale_count], 0);
+    const itg_id value = itg_annotated_edge(s->a, n, slot)->value;
+    const itg_encoding *encoding = sim_input_encoding(s, n, slot);
+    float *out = malloc((size_t)s->values[value].elements * sizeof *out);
+    if (out)
+        itg_dequantize_constant(&encoding->q, sim_shape(s, value), encoding->constant->codes, out);
     return out;
 }
 

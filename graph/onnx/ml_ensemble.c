@@ -1,6 +1,5 @@
 /* TreeEnsemble (ai.onnx.ml 5) in the lists of TreeEnsembleRegressor: branch i is node i of its
  * tree, leaf k node branches + k. */
-#include <string.h>
 #include "graph/onnx/ml_write.h"
 
 enum { MOST_ATTRS = 14, NONE = -1 };
@@ -38,7 +37,7 @@ static const void *get_tensor(itg_ml *m, const char *name, bool bytes, int64_t *
 
 static bool read_ensemble(itg_ml *m, ensemble *e)
 {
-    int64_t n[7], leaves;
+    int64_t n[6], leaves;
     e->feature = itg_ml_get_ints(m, "nodes_featureids", &e->branches);
     e->yes = itg_ml_get_ints(m, "nodes_truenodeids", &n[0]);
     e->no = itg_ml_get_ints(m, "nodes_falsenodeids", &n[1]);
@@ -134,10 +133,11 @@ static void add_ints(lists *l, const char *name, const int64_t *ints, int64_t co
     attr->ints = ints;
 }
 
-static void add_text(itg_ml *m, lists *l, const char *name, const char *from,
-                     const char *const *texts, int64_t count, int64_t preset)
+/* The text for the node's number of the same name. */
+static void add_text(itg_ml *m, lists *l, const char *name, const char *const *texts,
+                     int64_t count, int64_t preset)
 {
-    const int64_t i = itg_ml_get_int(m, from, preset);
+    const int64_t i = itg_ml_get_int(m, name, preset);
     itg_onnx_attr *attr = add_attr(l, name, 0);
     attr->type = ITG_ATTR_STRING;
     attr->s = i >= 0 && i < count ? texts[i] : "?";
@@ -149,38 +149,29 @@ typedef struct node_lists {
     const char **mode;
 } node_lists;
 
-static void fill_nodes(const ensemble *e, node_lists *n)
+/* Returns how many there are: a branch that stands for a leaf is none, and its leaf the tree's only
+ * node. */
+static int64_t fill_nodes(const ensemble *e, node_lists *n)
 {
     static const char *const modes[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE",   "BRANCH_GT",
                                         "BRANCH_EQ",  "BRANCH_NEQ", "BRANCH_MEMBER"};
-    for (int64_t i = 0; i < e->branches + e->leaves; i++) {
-        const bool leaf = i >= e->branches;
-        n->tree[i] = leaf ? e->leaf_tree[i - e->branches] : e->branch_tree[i];
-        n->id[i] = i;
-        n->mode[i] = leaf ? "LEAF" : e->mode[i] < 7 ? modes[e->mode[i]] : "?";
-        if (leaf) continue;
-        n->feature[i] = e->feature[i];
-        n->value[i] = e->split[i];
-        n->yes[i] = e->yes[i] + (e->yes_leaf[i] ? e->branches : 0);
-        n->no[i] = e->no[i] + (e->no_leaf[i] ? e->branches : 0);
+    int64_t count = 0;
+    for (int64_t i = 0; i < e->branches; i++) {
+        if (is_leaf(e, i)) continue;
+        n->tree[count] = e->branch_tree[i];
+        n->id[count] = i;
+        n->mode[count] = e->mode[i] < 7 ? modes[e->mode[i]] : "?";
+        n->feature[count] = e->feature[i];
+        n->value[count] = e->split[i];
+        n->yes[count] = e->yes[i] + (e->yes_leaf[i] ? e->branches : 0);
+        n->no[count++] = e->no[i] + (e->no_leaf[i] ? e->branches : 0);
     }
-}
-
-/* A branch that stands for a leaf goes: its leaf is the tree's only node. Returns what is left. */
-static int64_t drop_lone_branches(const ensemble *e, node_lists *n)
-{
-    int64_t kept = 0;
-    for (int64_t i = 0; i < e->branches + e->leaves; i++) {
-        if (i < e->branches && is_leaf(e, i)) continue;
-        n->tree[kept] = n->tree[i];
-        n->id[kept] = n->id[i];
-        n->mode[kept] = n->mode[i];
-        n->feature[kept] = n->feature[i];
-        n->value[kept] = n->value[i];
-        n->yes[kept] = n->yes[i];
-        n->no[kept++] = n->no[i];
+    for (int64_t k = 0; k < e->leaves; k++) {
+        n->tree[count] = e->leaf_tree[k];
+        n->id[count] = e->branches + k;
+        n->mode[count++] = "LEAF";
     }
-    return kept;
+    return count;
 }
 
 static void write_lists(itg_ml *m, const ensemble *e)
@@ -199,13 +190,8 @@ static void write_lists(itg_ml *m, const ensemble *e)
     lists *l = itg_arena_array(m->file->arena, 1, sizeof *l);
     if (!l || !n.mode) itg_ml_fail(m, ITG_NO_MEMORY, "out of memory");
     if (m->status != ITG_OK) return;
-    fill_nodes(e, &n);
-    const int64_t *leaf_ids = n.id + e->branches;
-    int64_t *ids = make_ints(m, e->leaves), count;
-    if (!ids) return;
-    memcpy(ids, leaf_ids, (size_t)e->leaves * sizeof *ids);
-    count = drop_lone_branches(e, &n);
-    add_text(m, l, "aggregate_function", "aggregate_function", functions, 4, 1);
+    const int64_t count = fill_nodes(e, &n); /* the leaves are last */
+    add_text(m, l, "aggregate_function", functions, 4, 1);
     itg_onnx_attr *targets = add_attr(l, "n_targets", 0);
     targets->i = itg_ml_get_int(m, "n_targets", 1);
     add_ints(l, "nodes_falsenodeids", n.no, count);
@@ -219,9 +205,9 @@ static void write_lists(itg_ml *m, const ensemble *e)
     itg_onnx_attr *values = add_attr(l, "nodes_values", count);
     values->type = ITG_ATTR_FLOATS;
     values->floats = n.value;
-    add_text(m, l, "post_transform", "post_transform", transforms, 5, 0);
+    add_text(m, l, "post_transform", transforms, 5, 0);
     add_ints(l, "target_ids", e->target, e->leaves);
-    add_ints(l, "target_nodeids", ids, e->leaves);
+    add_ints(l, "target_nodeids", n.id + count - e->leaves, e->leaves);
     add_ints(l, "target_treeids", e->leaf_tree, e->leaves);
     itg_onnx_attr *weights = add_attr(l, "target_weights", e->leaves);
     weights->type = ITG_ATTR_FLOATS;
