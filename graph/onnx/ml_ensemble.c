@@ -134,8 +134,8 @@ static void add_ints(lists *l, const char *name, const int64_t *ints, int64_t co
 }
 
 /* The text for the node's number of the same name. */
-static void add_text(itg_ml *m, lists *l, const char *name, const char *const *texts,
-                     int64_t count, int64_t preset)
+static void add_text(itg_ml *m, lists *l, const char *name, const char *const *texts, int64_t count,
+                     int64_t preset)
 {
     const int64_t i = itg_ml_get_int(m, name, preset);
     itg_onnx_attr *attr = add_attr(l, name, 0);
