@@ -2,6 +2,7 @@
 #include <intaglio/intaglio.h>
 #include "hardware/hardware.h"
 #include "realize/realize.h"
+#include "search/sums.h"
 #include "sim/sim.h"
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,7 @@ static itg_status time_width(measure *m, int32_t bits, itg_error *err)
         stats ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory to measure a network");
     if (status == ITG_OK)
         status = itg_strategy_uniform(m->model, m->hw, stats, &options, &strategy, err);
+    if (status == ITG_OK) status = itg_fit_sums(m->model, m->hw, NULL, strategy, err);
     if (status == ITG_OK) status = itg_annotate(m->model, m->hw, strategy, &a, err);
     if (status == ITG_OK) status = itg_realize_program(a, &realize, &p, err);
     if (status == ITG_OK) status = time_program(m, a, p, err);

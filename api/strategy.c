@@ -2,6 +2,7 @@
 #include <intaglio/intaglio.h>
 #include "base/base.h"
 #include "recover/recover.h"
+#include "search/sums.h"
 #include "sim/evaluate.h"
 #include "sim/strategy_file.h"
 #include <stdlib.h>
@@ -27,6 +28,8 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
         status = hw->all_float
                      ? itg_strategy_create(model, &file->strategy, err)
                      : itg_strategy_uniform(model, hw, stats, options, &file->strategy, err);
+    if (status == ITG_OK && !hw->all_float)
+        status = itg_fit_sums(model, hw, NULL, file->strategy, err);
     if (status != ITG_OK) {
         itg_strategy_close(file);
         return status;

@@ -98,11 +98,14 @@ static double largest(const double *values, int64_t count)
 }
 
 itg_status itg_summary_threshold(itg_summary *s, itg_summary_edge *edge, const char *method,
-                                 const double *values, int64_t count, bool is_range, itg_error *err)
+                                 int64_t passed_over, const double *values, int64_t count,
+                                 bool is_range, itg_error *err)
 {
+    char way[80];
+    snprintf(way, sizeof way, passed_over > 0 ? "%s:%lld" : "%s", method, (long long)passed_over);
     edge->hi = is_range ? values[1] : largest(values, count);
     edge->lo = is_range ? values[0] : -edge->hi;
-    itg_status status = itg_summary_text(s, method, &edge->method, err);
+    itg_status status = itg_summary_text(s, way, &edge->method, err);
     return status == ITG_OK ? add_fingerprint(s, values, count, &edge->thresholds, err) : status;
 }
 
@@ -149,7 +152,7 @@ static itg_status add_edge(itg_summary *s, const itg_annotated *a, const itg_edg
         status = add_quantizer(s, &a->values[edge->value].encodings[edge->encoding].q, to, err);
     return status == ITG_OK
                ? itg_summary_threshold(s, to, itg_threshold_name(choice->method),
-                                       is_range ? range : choice->channel,
+                                       choice->passed_over, is_range ? range : choice->channel,
                                        is_range ? 2 : choice->channel_count, is_range, err)
                : status;
 }

@@ -30,10 +30,11 @@ itg_status itg_summary_read(const char *text, size_t bytes, const char *source, 
 
 /* ---- parts of an entry ---- */
 itg_status itg_summary_hardware(itg_summary *s, const itg_hardware *hw, itg_error *err);
-/* values: [lo, hi] if is_range, else t of each channel. */
+/* values: [lo, hi] if is_range, else t of each channel. The entry's method is "mse", or "mse:1"
+ * where one dtype or spec is passed over. */
 itg_status itg_summary_threshold(itg_summary *s, itg_summary_edge *edge, const char *method,
-                                 const double *values, int64_t count, bool is_range,
-                                 itg_error *err);
+                                 int64_t passed_over, const double *values, int64_t count,
+                                 bool is_range, itg_error *err);
 /* A copy of text (NULL: NULL) that the summary owns. */
 itg_status itg_summary_text(itg_summary *s, const char *text, const char **out, itg_error *err);
 #endif

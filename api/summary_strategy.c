@@ -37,8 +37,8 @@ static itg_status number_of(const reader *r, const itg_json_value *v, double *ou
     return status;
 }
 
-static itg_status add_channels(const reader *r, const char *method, const itg_json_value *channels,
-                               itg_summary_edge *edge)
+static itg_status add_channels(const reader *r, const char *method, int64_t passed_over,
+                               const itg_json_value *channels, itg_summary_edge *edge)
 {
     size_t count = itg_json_length(channels);
     double *values = malloc((count + 1) * sizeof *values);
@@ -47,8 +47,8 @@ static itg_status add_channels(const reader *r, const char *method, const itg_js
     for (size_t i = 0; i < count && status == ITG_OK; i++)
         status = number_of(r, itg_json_at(channels, i), &values[i]);
     if (status == ITG_OK)
-        status =
-            itg_summary_threshold(r->summary, edge, method, values, (int64_t)count, false, r->err);
+        status = itg_summary_threshold(r->summary, edge, method, passed_over, values,
+                                       (int64_t)count, false, r->err);
     free(values);
     return status;
 }
@@ -56,24 +56,27 @@ static itg_status add_channels(const reader *r, const char *method, const itg_js
 static itg_status add_threshold(const reader *r, const itg_json_value *threshold,
                                 itg_summary_edge *edge)
 {
-    const itg_json_value *channels, *lo, *hi;
+    const itg_json_value *channels, *lo, *hi, *passed = itg_json_find(threshold, "passed_over");
     const char *method = NULL;
+    int64_t passed_over = 0;
     double range[2];
     if (itg_json_typeof(threshold) != ITG_JSON_OBJECT)
         return itg_json_fail(r->json, threshold, r->err, ITG_BAD_FILE, "no threshold");
     itg_status status = take_text(r, threshold, "method", &method);
+    if (status == ITG_OK && passed)
+        status = itg_json_get_int(r->json, passed, 0, INT32_MAX, &passed_over, r->err);
     if (status != ITG_OK) return status;
     if (itg_json_find(threshold, "channels") != NULL) {
         status = need(r, threshold, "channels", ITG_JSON_ARRAY, &channels);
-        return status == ITG_OK ? add_channels(r, method, channels, edge) : status;
+        return status == ITG_OK ? add_channels(r, method, passed_over, channels, edge) : status;
     }
     status = need(r, threshold, "lo", ITG_JSON_STRING, &lo);
     if (status == ITG_OK) status = need(r, threshold, "hi", ITG_JSON_STRING, &hi);
     if (status == ITG_OK) status = number_of(r, lo, &range[0]);
     if (status == ITG_OK) status = number_of(r, hi, &range[1]);
-    return status == ITG_OK
-               ? itg_summary_threshold(r->summary, edge, method, range, 2, true, r->err)
-               : status;
+    return status == ITG_OK ? itg_summary_threshold(r->summary, edge, method, passed_over, range, 2,
+                                                    true, r->err)
+                            : status;
 }
 
 static itg_status add_edge(const reader *r, const itg_json_value *from, const itg_json_value *bits,

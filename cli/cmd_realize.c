@@ -60,27 +60,40 @@ static itg_status open_program(work *w, itg_error *err)
     return status == ITG_OK ? itg_program_preprocess(w->program, &w->preprocess, err) : status;
 }
 
-/* Makes the program fit --max-ram. */
-static itg_status tile(work *w, itg_error *err)
+/* Returns the hardware that the program or the strategy names; NULL if there is none. */
+static const itg_hardware *target_of(const work *w)
 {
-    const double stated = w->args->values[ITG_CLI_OPT_MAX_RAM].number;
-    const int64_t most = stated < 1e15 ? (int64_t)stated : INT64_MAX;
-    if (!w->args->given[ITG_CLI_OPT_MAX_RAM]) return ITG_OK;
-    itg_status status = itg_program_tile(w->program, most, &w->tiling, &w->tiled, err);
+    return w->file ? itg_strategy_hardware(w->file) : w->target;
+}
+
+/* Makes the program fit so many bytes of RAM. */
+static itg_status tile_to(work *w, double most, itg_error *err)
+{
+    itg_status status = itg_program_tile(w->program, most < 1e15 ? (int64_t)most : INT64_MAX,
+                                         &w->tiling, &w->tiled, err);
     if (status == ITG_OK)
         w->costs.value[ITG_METRIC_PEAK_ACTIVATION_BYTES] = (double)w->tiling.bytes;
     return status;
 }
 
+/* Makes the program fit --max-ram or, where it can, the RAM of the hardware: a search counts with
+ * that. */
+static itg_status tile(work *w, itg_error *err)
+{
+    const itg_hardware *hw = target_of(w);
+    itg_error why = {0};
+    if (w->args->given[ITG_CLI_OPT_MAX_RAM])
+        return tile_to(w, w->args->values[ITG_CLI_OPT_MAX_RAM].number, err);
+    if (w->qdq || !hw || !itg_cli_memory_exceeded(hw, &w->costs, ITG_METRIC_PEAK_ACTIVATION_BYTES))
+        return ITG_OK;
+    const double most = itg_hardware_limit(hw, ITG_METRIC_PEAK_ACTIVATION_BYTES);
+    itg_status status = tile_to(w, most, &why);
+    return status == ITG_NO_MEMORY ? itg_fail(err, status, "%s", why.message) : ITG_OK;
+}
+
 static const itg_program *written(const work *w)
 {
     return w->tiled ? w->tiled : w->program;
-}
-
-/* Returns the hardware that the program or the strategy names; NULL if there is none. */
-static const itg_hardware *target_of(const work *w)
-{
-    return w->file ? itg_strategy_hardware(w->file) : w->target;
 }
 
 /* The source's files: their names, and what messages call them. */

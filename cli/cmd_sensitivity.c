@@ -223,6 +223,7 @@ const itg_cli_command itg_cli_sensitivity = {
                 ITG_CLI_OPT_ONLY,
                 ITG_CLI_OPT_SKIP,
                 ITG_CLI_OPT_FIX,
+                ITG_CLI_OPT_ALLOW_FLOAT,
                 ITG_CLI_OPT_CALIBRATION_SAMPLES,
                 ITG_CLI_OPT_SEARCH_SAMPLES,
                 ITG_CLI_OPT_FLOAT_KERNELS,

@@ -236,6 +236,11 @@ static void print_saved(const itg_cli_search_work *w, const itg_score *best)
     double saved = 0;
     char text[256] = "";
     if (!saved_of(uniform, best, first, &saved)) return;
+    if (saved < 0) {
+        itg_cli_print_line("it takes", "%.1f %% more %s than uniform 8", -saved,
+                           itg_metric_about(first)->words);
+        return;
+    }
     itg_cli_append(text, sizeof text, "%.1f %% of the %s of uniform 8", saved,
                    itg_metric_about(first)->words);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

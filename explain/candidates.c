@@ -17,8 +17,11 @@ static void read_groups(changing *c)
     for (int32_t i = 0; i < c->space->group_count; i++) {
         const itg_choice_group *g = &c->space->groups[i];
         const itg_edge_choice *edge = &s->edges[g->edges[0]];
-        c->bits[i] = edge->bits > 0 ? edge->bits : g->bits[0];
+        for (int32_t k = 1; k < g->edge_count && edge->bits == 0; k++)
+            edge = &s->edges[g->edges[k]];
+        c->bits[i] = edge->bits > 0 ? edge->bits : g->may_be_float ? ITG_FLOAT_BITS : g->bits[0];
         c->methods[i] = edge->method;
+        c->passed_over[i] = edge->passed_over < g->alternatives ? edge->passed_over : 0;
     }
 }
 
@@ -30,7 +33,9 @@ static itg_status make_space(changing *c)
     if (status != ITG_OK) return status;
     c->bits = calloc((size_t)c->space->group_count + 1, sizeof *c->bits);
     c->methods = calloc((size_t)c->space->group_count + 1, sizeof *c->methods);
-    if (!c->bits || !c->methods) return itg_fail(x->err, ITG_NO_MEMORY, "no memory for changes");
+    c->passed_over = calloc((size_t)c->space->group_count + 1, sizeof *c->passed_over);
+    if (!c->bits || !c->methods || !c->passed_over)
+        return itg_fail(x->err, ITG_NO_MEMORY, "no memory for changes");
     read_groups(c);
     return ITG_OK;
 }
@@ -56,6 +61,7 @@ void changes_end(changing *c)
     itg_choice_space_destroy(c->space);
     free(c->bits);
     free(c->methods);
+    free(c->passed_over);
 }
 
 /* Considers the group with other bits and another method, if the hardware supports them. */
@@ -68,7 +74,8 @@ static itg_status consider(changing *c, int32_t group, int32_t bits, itg_thresho
     itg_error why = {0};
     c->bits[group] = bits;
     c->methods[group] = method;
-    itg_status status = itg_strategy_resolve(c->cache, c->bits, c->methods, &resolved, &why);
+    itg_status status =
+        itg_strategy_resolve(c->cache, c->bits, c->methods, c->passed_over, &resolved, &why);
     c->bits[group] = bits_before;
     c->methods[group] = method_before;
     if (status == ITG_NO_MEMORY) return itg_fail(c->x->err, status, "%s", why.message);

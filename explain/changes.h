@@ -18,6 +18,7 @@ typedef struct changing {
     itg_stats *stats;
     itg_threshold_cache *cache;
     int32_t *bits;                 /* [groups]: those of the strategy */
+    int32_t *passed_over;          /* the same */
     itg_threshold_method *methods; /* [groups] */
     bool is_bounded;               /* the strategy's program cannot overflow */
     found_change best;             /* for the current effect */

@@ -72,6 +72,7 @@ typedef enum itg_form {
 
 typedef struct itg_node_note {
     itg_form form;
+    int32_t spec; /* of an integer node that is not fused: its number in the hardware's list */
     itg_accumulator acc;
     itg_sum_split split;    /* MAC: where a sum might leave acc; else part_count 0 */
     itg_id activation;      /* a Relu or Clip node fused into this one, or ITG_NONE */

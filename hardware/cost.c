@@ -60,37 +60,6 @@ double itg_hardware_all_macs(const itg_graph *g)
     return macs;
 }
 
-/* Dtypes that match the encodings that the node writes; 0: only float. */
-static uint32_t output_hint(const itg_hardware *hw, const itg_annotated *a, itg_id value)
-{
-    uint32_t mask = 0;
-    const itg_value_note *note = &a->values[value];
-    for (int32_t v = 0; v < note->encoding_count; v++)
-        for (int32_t i = 0; i < hw->dtype_count; i++)
-            if (!note->encodings[v].is_float &&
-                hw->dtypes[i].storage == note->encodings[v].q.storage &&
-                note->encodings[v].q.bits >= hw->dtypes[i].bits_min &&
-                note->encodings[v].q.bits <= hw->dtypes[i].bits_max)
-                mask |= 1u << i;
-    return mask;
-}
-
-/* Returns the spec by which an integer node runs; NULL: none matches. Operands after the second are
- * like the first (Concat). */
-static const itg_hw_spec *spec_of(const itg_hardware *hw, const itg_annotated *a, itg_id node)
-{
-    const itg_graph *g = a->graph;
-    const itg_node *n = &g->nodes[node];
-    int32_t bits[2] = {bits_at(a, node, 0), 0}, count = 1, weight_bits = 0;
-    if (n->input_count > 1 && n->inputs[1] != ITG_NONE) {
-        itg_slot_role role = itg_hardware_slot_role(g, node, 1);
-        if (role == ITG_SLOT_WEIGHT) weight_bits = bits_at(a, node, 1);
-        if (role == ITG_SLOT_ACTIVATION) bits[count++] = bits_at(a, node, 1);
-    }
-    uint32_t hint = output_hint(hw, a, a->nodes[node].out_value);
-    return itg_hardware_match(hw, n->op, bits, count, weight_bits, hint);
-}
-
 /* Whether the node is a convolution with one input channel a group. */
 static bool is_depthwise(const itg_graph *g, const itg_node *n)
 {
@@ -112,7 +81,6 @@ static double rate_of(const itg_hardware *hw, const itg_annotated *a, itg_id n,
                       const itg_hw_spec *spec)
 {
     if (a->nodes[n].form == ITG_FORM_FLOAT) return hw->float_macs_per_cycle;
-    if (!spec) return 1;
     return is_depthwise(a->graph, &a->graph->nodes[n]) ? spec->depthwise_macs_per_cycle
                                                        : spec->macs_per_cycle;
 }
@@ -126,7 +94,8 @@ static itg_node_cost work_of(const itg_hardware *hw, const itg_annotated *a, itg
     if (a->nodes[n].form == ITG_FORM_FUSED || node->input_count < 1) return cost;
     const int64_t out = node->output_count > 0 ? elements_of(g, node->outputs[0]) : 0;
     int64_t work = passes_of(g, node);
-    const itg_hw_spec *spec = a->nodes[n].form == ITG_FORM_FLOAT ? NULL : spec_of(hw, a, n);
+    const itg_hw_spec *spec =
+        a->nodes[n].form == ITG_FORM_FLOAT ? NULL : &hw->ops[node->op].specs[a->nodes[n].spec];
     cost.spec = spec;
     cost.depthwise = is_depthwise(g, node);
     cost.elements = work;

@@ -116,6 +116,11 @@ bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id no
  * [node_count] may be NULL. */
 itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg_arena *arena,
                                  bool *topology, const char **reasons, itg_error *err);
+/* The same, where the nodes in_float [node_count], which the hardware may run in float, stay float.
+ */
+itg_status itg_hardware_topology_of(const itg_hardware *hw, const itg_graph *g,
+                                    const bool *in_float, itg_arena *arena, bool *topology,
+                                    const char **reasons, itg_error *err);
 /* Sets fused[n]: the Relu or Clip node that is fused into node n, or ITG_NONE. It is the only
  * consumer, the pair is listed and both nodes are quantized. */
 void itg_hardware_fusion(const itg_hardware *hw, const itg_graph *g, const bool *topology,
@@ -136,19 +141,23 @@ itg_slot_role itg_hardware_slot_role(const itg_graph *g, itg_id node, int32_t sl
 bool itg_hardware_float_weight(const itg_hardware *hw, const itg_graph *g, itg_id node,
                                int32_t slot);
 /* The first spec of op whose dtypes admit these widths; NULL: none. weight_bits 0: only specs
- * without weights. A hint other than 0 must share a dtype with the spec's outputs (with its inputs
- * if outputs are tied). */
+ * without weights. passed_over: so many that fit are passed over, while another one fits. */
 const itg_hw_spec *itg_hardware_match(const itg_hardware *hw, itg_op op, const int32_t *input_bits,
-                                      int32_t input_count, int32_t weight_bits /* 0: none */,
-                                      uint32_t required_output_mask_hint /* 0: any */);
+                                      int32_t input_count, int32_t weight_bits,
+                                      int32_t passed_over);
 /* Index of the first dtype in mask that admits the bits; -1: none. Unsigned storage without zero
  * point only holds values that are not negative. */
 int32_t itg_hardware_dtype_for(const itg_hardware *hw, uint32_t mask, int32_t bits,
                                bool may_be_negative);
+/* The same, with as many that fit passed over, while another one fits. */
+int32_t itg_hardware_dtype_after(const itg_hardware *hw, uint32_t mask, int32_t bits,
+                                 bool may_be_negative, int32_t passed_over);
 
 /* ---- choice space (space.c) ---- */
 /* Edges that must have equal bits form a group: inputs and outputs of tied forms, and what the
  * strategy names together. */
+/* The width of weights that says that their nodes are float nodes. */
+#define ITG_FLOAT_BITS 32
 typedef struct itg_choice_group {
     bool is_weight; /* one weight slot; constants among activations (an operand of Add) are not */
     bool is_graph_input, is_graph_output;
@@ -159,6 +168,11 @@ typedef struct itg_choice_group {
     int64_t weight_elements; /* elements of the constants that the group's edges read, each value
                                 once; 0: none */
     uint32_t dtype_mask;     /* dtypes that every edge of the group may have */
+    int32_t alternatives; /* at least 1. Of activations: dtypes of one width to choose among, with
+                             and without zero points; of weights: specs of the node for the same
+                             widths (docs/adding-a-target.md) */
+    bool may_be_float;    /* weights of integer nodes that may be float nodes: ITG_FLOAT_BITS is a
+                             width of theirs, and stands in no list until somebody adds it */
 } itg_choice_group;
 /* ---- ties (ties.c) ---- */
 /* Which edges a node's form ties: none; its operands (equal_scale); its operands and all edges that
@@ -208,6 +222,11 @@ itg_status itg_choice_space_create(const itg_hardware *hw, const itg_graph *g,
                                    const itg_space_options *options, itg_choice_space **out,
                                    itg_error *err);
 void itg_choice_space_destroy(itg_choice_space *space);
+/* Whether a width of the group's says that its nodes are float nodes. */
+static inline bool itg_choice_is_float(const itg_choice_group *group, int32_t bits)
+{
+    return group->may_be_float && bits == ITG_FLOAT_BITS;
+}
 
 /* ---- cost (cost.c) ---- */
 /* Multiply-accumulates of a Conv, Gemm or MatMul; saturates. */

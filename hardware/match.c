@@ -45,34 +45,42 @@ static bool admits(const itg_hardware *hw, uint32_t mask, int32_t bits)
 }
 
 const itg_hw_spec *itg_hardware_match(const itg_hardware *hw, itg_op op, const int32_t *input_bits,
-                                      int32_t input_count, int32_t weight_bits,
-                                      uint32_t required_output_mask_hint)
+                                      int32_t input_count, int32_t weight_bits, int32_t passed_over)
 {
-    for (int32_t s = 0; s < hw->ops[op].spec_count; s++) {
+    const itg_hw_spec *found = NULL;
+    for (int32_t s = 0; s < hw->ops[op].spec_count && passed_over >= 0; s++) {
         const itg_hw_spec *spec = &hw->ops[op].specs[s];
         if ((spec->weight_mask != 0) != (weight_bits != 0)) continue;
         if (weight_bits != 0 && !admits(hw, spec->weight_mask, weight_bits)) continue;
-        if (required_output_mask_hint != 0 &&
-            !(itg_hw_spec_outputs(spec) & required_output_mask_hint))
-            continue;
         int32_t i = 0;
         while (i < input_count && admits(hw, spec->input_mask, input_bits[i]))
             i++;
-        if (i == input_count) return spec;
+        if (i < input_count) continue;
+        found = spec;
+        passed_over--;
     }
-    return NULL;
+    return found;
+}
+
+int32_t itg_hardware_dtype_after(const itg_hardware *hw, uint32_t mask, int32_t bits,
+                                 bool may_be_negative, int32_t passed_over)
+{
+    int32_t found = -1;
+    for (int32_t i = 0; i < hw->dtype_count && passed_over >= 0; i++) {
+        const itg_hw_dtype *dtype = &hw->dtypes[i];
+        if (!((mask >> i) & 1u) || bits < dtype->bits_min || bits > dtype->bits_max) continue;
+        bool holds_negative = dtype->zero_point || itg_dtype_min(dtype->storage) < 0;
+        if (may_be_negative && !holds_negative) continue;
+        found = i;
+        passed_over--;
+    }
+    return found;
 }
 
 int32_t itg_hardware_dtype_for(const itg_hardware *hw, uint32_t mask, int32_t bits,
                                bool may_be_negative)
 {
-    for (int32_t i = 0; i < hw->dtype_count; i++) {
-        const itg_hw_dtype *dtype = &hw->dtypes[i];
-        if (!((mask >> i) & 1u) || bits < dtype->bits_min || bits > dtype->bits_max) continue;
-        bool holds_negative = dtype->zero_point || itg_dtype_min(dtype->storage) < 0;
-        if (holds_negative || !may_be_negative) return i;
-    }
-    return -1;
+    return itg_hardware_dtype_after(hw, mask, bits, may_be_negative, 0);
 }
 
 /* Only the last star needs to be tried again, so no pattern takes exponential time. */

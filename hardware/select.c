@@ -179,9 +179,11 @@ static const char no_memory[] = "no memory for the reason";
 
 /* Returns why the node is float; NULL: it is quantized. */
 static const char *float_reason(const itg_hardware *hw, const itg_graph *g, itg_id node,
-                                itg_arena *arena, const bool *topology, const itg_hw_override *o)
+                                const bool *in_float, itg_arena *arena, const bool *topology,
+                                const itg_hw_override *o)
 {
     const char *reason = NULL;
+    if (in_float && in_float[node]) return "the strategy leaves it in float";
     if (o->has_float && o->is_float) return "an override keeps it in float";
     if (!hw->all_float && fusion_host(hw, g, topology, node) != ITG_NONE) return NULL;
     if (!itg_hardware_supports(hw, g, node, arena, &reason)) return reason ? reason : no_memory;
@@ -192,14 +194,15 @@ static const char *float_reason(const itg_hardware *hw, const itg_graph *g, itg_
 }
 
 /* Judges all nodes, even after a refusal, so that `check` can show each reason. */
-itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg_arena *arena,
-                                 bool *topology, const char **reasons, itg_error *err)
+itg_status itg_hardware_topology_of(const itg_hardware *hw, const itg_graph *g,
+                                    const bool *in_float, itg_arena *arena, bool *topology,
+                                    const char **reasons, itg_error *err)
 {
     itg_status status = ITG_OK;
     for (itg_id n = 0; n < g->node_count; n++) {
         const itg_node *node = &g->nodes[n];
         itg_hw_override o = itg_hw_override_of(hw, node->name);
-        const char *reason = float_reason(hw, g, n, arena, topology, &o);
+        const char *reason = float_reason(hw, g, n, in_float, arena, topology, &o);
         if (reason == no_memory) return itg_fail(err, ITG_NO_MEMORY, "%s: %s", g->name, reason);
         topology[n] = reason == NULL;
         if (reasons) reasons[n] = reason;
@@ -213,4 +216,10 @@ itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg
                               g->name, (int)n, node->name, itg_op_name(node->op), reason, hw->name);
     }
     return status;
+}
+
+itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg_arena *arena,
+                                 bool *topology, const char **reasons, itg_error *err)
+{
+    return itg_hardware_topology_of(hw, g, NULL, arena, topology, reasons, err);
 }

@@ -315,6 +315,93 @@ static itg_status separate_classes(builder *b, itg_error *err)
     return ITG_OK;
 }
 
+/* ---- choices between dtypes and between specs ---- */
+
+/* How many dtypes of the group have a width, if zero points are a choice there; else 1. Without
+ * such a choice the first one is as good as any. */
+static int32_t count_dtypes(const builder *b, const itg_choice_group *group, int32_t bits)
+{
+    int32_t count = 0, with_zero_point = 0;
+    for (int32_t i = 0; i < b->hw->dtype_count; i++) {
+        const itg_hw_dtype *dtype = &b->hw->dtypes[i];
+        if (!((group->dtype_mask >> i) & 1u) || bits < dtype->bits_min || bits > dtype->bits_max)
+            continue;
+        count++;
+        with_zero_point += dtype->zero_point;
+    }
+    return with_zero_point > 0 && with_zero_point < count ? count : 1;
+}
+
+/* How many specs a node of weights has for one pair of widths, at most. */
+static int32_t count_specs(const builder *b, itg_id node, const itg_choice_group *inputs,
+                           const itg_choice_group *weights)
+{
+    const itg_hw_op *op = &b->hw->ops[b->g->nodes[node].op];
+    int32_t most = 1;
+    for (int32_t i = 0; i < inputs->bits_count; i++)
+        for (int32_t w = 0; w < weights->bits_count; w++) {
+            int32_t count = 0;
+            for (int32_t s = 0; s < op->spec_count; s++)
+                count += itg_hardware_dtype_for(b->hw, op->specs[s].input_mask, inputs->bits[i],
+                                                false) >= 0 &&
+                         itg_hardware_dtype_for(b->hw, op->specs[s].weight_mask, weights->bits[w],
+                                                false) >= 0;
+            if (count > most) most = count;
+        }
+    return most;
+}
+
+static int32_t alternatives_of(const builder *b, const itg_choice_group *group)
+{
+    int32_t most = 1;
+    for (int32_t i = 0; !group->is_weight && i < group->bits_count; i++) {
+        int32_t count = count_dtypes(b, group, group->bits[i]);
+        if (count > most) most = count;
+    }
+    for (int32_t i = 0; group->is_weight && i < group->edge_count; i++) {
+        const itg_id node = b->space->edges[group->edges[i]].node;
+        int32_t inputs = b->space->edge_group[b->first[node]]; /* slot 0 */
+        int32_t count = inputs < 0 || !b->topology[node]
+                            ? 1
+                            : count_specs(b, node, &b->space->groups[inputs], group);
+        if (count > most) most = count;
+    }
+    return most;
+}
+
+static void count_alternatives(builder *b)
+{
+    for (int32_t i = 0; i < b->space->group_count; i++)
+        b->space->groups[i].alternatives = alternatives_of(b, &b->space->groups[i]);
+}
+
+/* ---- float ---- */
+
+static bool forbids_float(const builder *b, itg_id node)
+{
+    return node != ITG_NONE && itg_hw_override_of(b->hw, b->g->nodes[node].name).has_float;
+}
+
+/* Nodes that an override keeps out of float, and Relus that are fused into them, are not float; nor
+ * are weights for which 32 bits are an integer width. */
+static bool may_be_float(const builder *b, const itg_choice_group *group)
+{
+    bool may = b->hw->float_allowed && group->is_weight;
+    for (int32_t i = 0; i < b->hw->dtype_count; i++)
+        if ((group->dtype_mask >> i) & 1u) may = may && b->hw->dtypes[i].bits_max < ITG_FLOAT_BITS;
+    for (int32_t i = 0; may && i < group->edge_count; i++) {
+        const itg_id node = b->space->edges[group->edges[i]].node;
+        may = b->topology[node] && !forbids_float(b, node) && !forbids_float(b, b->fused[node]);
+    }
+    return may;
+}
+
+static void mark_float(builder *b)
+{
+    for (int32_t i = 0; i < b->space->group_count; i++)
+        b->space->groups[i].may_be_float = may_be_float(b, &b->space->groups[i]);
+}
+
 /* ---- assembly ---- */
 
 static itg_status build(builder *b, itg_error *err)
@@ -339,6 +426,8 @@ static itg_status build(builder *b, itg_error *err)
     if (status == ITG_OK) status = narrow_groups(b, err);
     if (status == ITG_OK) status = separate_classes(b, err);
     if (status == ITG_OK) status = list_widths(b, err);
+    if (status == ITG_OK) count_alternatives(b);
+    if (status == ITG_OK) mark_float(b);
     return status;
 }
 

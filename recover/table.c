@@ -18,8 +18,10 @@ itg_status itg_recovered_apply(const itg_recovered *table, itg_strategy *s, itg_
     itg_status status = ITG_OK;
     for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++) {
         const itg_edge_choice *made = itg_recovered_entry(table, e, s->edges[e].bits);
-        if (made->codes && made->channel_count == s->edges[e].channel_count)
-            status = itg_strategy_set_edge(s, e, made, err);
+        const int32_t passed_over = s->edges[e].passed_over;
+        if (!made->codes || made->channel_count != s->edges[e].channel_count) continue;
+        status = itg_strategy_set_edge(s, e, made, err);
+        s->edges[e].passed_over = passed_over;
     }
     return status;
 }

@@ -2,6 +2,7 @@
  * becomes. */
 #include "search/engine.h"
 #include "search/evaluator.h"
+#include "search/sums.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,7 @@ itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32
     if (no_c) *no_c = '\0';
     if (!stats) return itg_fail(err, ITG_NO_MEMORY, "no memory for the costs");
     itg_status status = itg_strategy_uniform(model, hw, stats, &options, &strategy, &why);
+    if (status == ITG_OK) status = itg_fit_sums(model, hw, NULL, strategy, &why);
     if (status == ITG_OK) status = itg_annotate(model, hw, strategy, &annotated, &why);
     if (status == ITG_OK)
         status = itg_realize_program(

@@ -1,6 +1,7 @@
 #include "search/evaluator.h"
 #include "realize/realize.h"
 #include "search/engine.h"
+#include "search/sums.h"
 #include <stdlib.h>
 
 /* Weight codes and packed weights. Those in use are in memory in any case; the cache holds others,
@@ -138,16 +139,22 @@ static itg_status resolve(const itg_evaluator *evaluator, const int32_t *point,
     size_t groups = (size_t)evaluator->points->groups->group_count + 1;
     int32_t *bits = calloc(groups, sizeof *bits);
     itg_threshold_method *methods = calloc(groups, sizeof *methods);
-    itg_status status =
-        bits && methods ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
+    int32_t *passed_over = calloc(groups, sizeof *passed_over);
+    itg_status status = bits && methods && passed_over
+                            ? ITG_OK
+                            : itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
     if (status == ITG_OK) {
-        itg_point_space_apply(evaluator->points, point, bits, methods);
+        itg_point_space_apply(evaluator->points, point, bits, methods, passed_over);
         if (method != ITG_THRESHOLD_METHOD_COUNT)
             itg_uniform_methods(evaluator->points->groups, method, method, methods);
-        status = itg_strategy_resolve(evaluator->cache, bits, methods, out, err);
+        status = itg_strategy_resolve(evaluator->cache, bits, methods, passed_over, out, err);
         if (status == ITG_OK && evaluator->recovered)
             status = itg_recovered_apply(evaluator->recovered, *out, err);
+        if (status == ITG_OK)
+            status =
+                itg_fit_sums(evaluator->model, evaluator->hw, &evaluator->constants, *out, err);
     }
+    free(passed_over);
     free(bits);
     free(methods);
     return status;
@@ -288,6 +295,7 @@ itg_status itg_evaluator_choose_stripes(itg_evaluator *e, double max_ram, itg_ti
     *tiling = (itg_tiling){0};
     if (!point) return itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space");
     itg_point_space_corner(e->points, false, point);
+    itg_point_space_leave_float(e->points, point); /* float nodes are not computed by stripes */
     itg_status status = resolve(e, point, ITG_THRESHOLD_MAX, &strategy, &why);
     if (status == ITG_OK)
         status = itg_annotate_with(e->model, e->hw, strategy, &e->constants, &annotated, &why);

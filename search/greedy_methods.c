@@ -1,4 +1,4 @@
-/* Greedy's sixth stage: threshold methods, which cost nothing. */
+/* Greedy's sixth stage: threshold methods, and other dtypes and specs for the same widths. */
 #include "search/greedy_state.h"
 
 #define METHOD_PASSES 2
@@ -29,15 +29,17 @@ void itg_greedy_plan_methods(itg_greedy_state *s)
     if (s->batch_count == 0) s->stage = ITG_GREEDY_COMBINE;
 }
 
-/* Whether an outcome is better at no higher cost ratio or, if the current point is not good enough,
- * is good enough. */
+/* Whether an outcome is better at no higher cost ratio, or as good at a lower one; or, if the
+ * current point is not good enough, is good enough. */
 static bool is_better_method(const itg_greedy_state *s, const itg_outcome *o,
                              const itg_outcome *than)
 {
     if (!itg_greedy_is_good_enough(s, o)) return false;
     if (!itg_greedy_is_good_enough(s, than)) return true;
-    return itg_greedy_cost_ratio(s, o) <= itg_greedy_cost_ratio(s, than) &&
-           itg_greedy_loss(s, o) < itg_greedy_loss(s, than);
+    const double cost = itg_greedy_cost_ratio(s, o), cost_of_than = itg_greedy_cost_ratio(s, than),
+                 loss = itg_greedy_loss(s, o), loss_of_than = itg_greedy_loss(s, than);
+    return cost <= cost_of_than && loss <= loss_of_than &&
+           (cost < cost_of_than || loss < loss_of_than);
 }
 
 void itg_greedy_absorb_methods(itg_greedy_state *s)

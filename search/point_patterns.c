@@ -1,4 +1,4 @@
-/* Which groups a search may change, as the options only, skip and fix say. */
+/* Which groups a search may change, and how, as the options only, skip, fix and allow_float say. */
 #include "search/point_patterns.h"
 #include "base/nearest.h"
 #include "hardware/glob.h"
@@ -52,11 +52,12 @@ static bool matches(const patterns *x, const itg_choice_group *group)
     return found;
 }
 
-/* Names of the edges of all groups: the value's, then the node's. */
+/* Names of the edges, the value's, then the node's; "" where nothing can be chosen. */
 static const char *name_at(void *context, int index)
 {
     const patterns *x = context;
     const itg_edge_ref *edge = &x->p->groups->edges[index / 2];
+    if (x->p->groups->edge_group[index / 2] < 0) return "";
     return index % 2 == 0 ? value_name(x, edge) : node_name(x, edge);
 }
 
@@ -95,6 +96,17 @@ static void hold(itg_choice_group *group, int32_t bits)
     group->bits_count = 1;
 }
 
+/* Groups that cannot be float, as what the node reads, stay as they are. */
+static itg_status allow_float(const patterns *x, itg_choice_group *group, bool *mark,
+                              itg_error *err)
+{
+    (void)x;
+    (void)err;
+    if (group->may_be_float && !*mark) group->bits[group->bits_count++] = ITG_FLOAT_BITS;
+    *mark = group->may_be_float;
+    return ITG_OK;
+}
+
 static itg_status fix_group(const patterns *x, itg_choice_group *group, bool *mark, itg_error *err)
 {
     char name[LONGEST_NAME], widths[128] = "";
@@ -107,6 +119,7 @@ static itg_status fix_group(const patterns *x, itg_choice_group *group, bool *ma
         }
         snprintf(widths + used, sizeof widths - used, "%s%d", i > 0 ? ", " : "", group->bits[i]);
     }
+    if (x->bits == ITG_FLOAT_BITS && !group->is_weight) return ITG_OK; /* what a float node reads */
     return itg_fail(err, ITG_BAD_ARGUMENT, "%s: '%.100s=%d': %.200s may have %s bits%s", x->option,
                     x->text, (int)x->bits, edge_name(x, edge_of(x, group, 0), name, sizeof name),
                     widths, *mark ? ", which another pattern fixed" : "");
@@ -119,9 +132,14 @@ static itg_status act_on_all(const patterns *x, act_fn act, bool *marks, itg_err
     for (int32_t i = 0; i < x->p->groups->group_count && status == ITG_OK; i++) {
         itg_choice_group *group = &x->p->groups->groups[i];
         if (!matches(x, group)) continue;
-        any = true;
         status = act(x, group, &marks[i], err);
+        any = any || marks[i];
     }
+    if (status == ITG_OK && !any && act == allow_float)
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "%s: '%.100s' matches no Conv, Gemm or MatMul with constant weights that "
+                        "could be integers or float",
+                        x->option, x->text);
     return status == ITG_OK && !any ? refuse_unmatched(x, err) : status;
 }
 
@@ -155,13 +173,20 @@ static itg_status take_list(patterns *x, const char *list, act_fn act, bool *mar
     return status;
 }
 
-/* Every group that may not change keeps its widest width, unless it is fixed. */
+static void hold_integer(itg_choice_group *group)
+{
+    while (group->bits_count > 1 && itg_choice_is_float(group, group->bits[group->bits_count - 1]))
+        group->bits_count--;
+    hold(group, group->bits[group->bits_count - 1]);
+}
+
+/* Every group that may not change keeps its widest integer width, unless it is fixed. */
 static void hold_widest(itg_point_space *p, const bool *only, const bool *fixed, bool has_only)
 {
     for (int32_t i = 0; i < p->groups->group_count; i++) {
         itg_choice_group *group = &p->groups->groups[i];
         if (has_only && !only[i]) p->held[i] = true;
-        if (p->held[i] && !fixed[i]) hold(group, group->bits[group->bits_count - 1]);
+        if (p->held[i] && !fixed[i]) hold_integer(group);
     }
 }
 
@@ -170,9 +195,12 @@ itg_status itg_point_patterns_apply(itg_point_space *points, const itg_search_op
 {
     size_t count = (size_t)points->groups->group_count + 1;
     bool *only = calloc(count, sizeof *only), *fixed = calloc(count, sizeof *fixed);
-    patterns x = {points, "only", "", 0};
+    bool *in_float = calloc(count, sizeof *in_float);
+    patterns x = {points, "allow-float", "", 0};
     itg_status status =
-        only && fixed ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for patterns");
+        only && fixed && in_float ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for patterns");
+    if (status == ITG_OK) status = take_list(&x, options->allow_float, allow_float, in_float, err);
+    x.option = "only";
     if (status == ITG_OK) status = take_list(&x, options->only, mark_group, only, err);
     x.option = "skip";
     if (status == ITG_OK) status = take_list(&x, options->skip, mark_group, points->held, err);
@@ -181,5 +209,6 @@ itg_status itg_point_patterns_apply(itg_point_space *points, const itg_search_op
     if (status == ITG_OK) hold_widest(points, only, fixed, *options->only != '\0');
     free(only);
     free(fixed);
+    free(in_float);
     return status;
 }

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int32_t indices[ITG_MAX_METHODS] = {0, 1, 2, 3, 4, 5, 6, 7};
-
 /* ---- methods ---- */
 
 static itg_status check_methods(const char *what, const itg_threshold_methods *list, itg_error *err)
@@ -30,10 +28,12 @@ static itg_status check_methods(const char *what, const itg_threshold_methods *l
 
 /* The default first, where it is named, then the others in an order of their own: a search does not
  * depend on the order in which they are given. */
-static void copy_methods(const itg_threshold_methods *from, itg_threshold_method *to)
+static void copy_methods(const itg_threshold_methods *from, itg_threshold_method *to,
+                         int32_t *count)
 {
     int32_t copied = 0;
     to[0] = ITG_THRESHOLD_DEFAULT;
+    *count = from->count > 1 ? from->count : 1;
     for (int m = -1; m < ITG_THRESHOLD_METHOD_COUNT; m++) {
         itg_threshold_method method = m < 0 ? ITG_THRESHOLD_DEFAULT : (itg_threshold_method)m;
         for (int32_t i = 0; i < from->count; i++)
@@ -70,16 +70,32 @@ static void link_width(itg_point_space *p, int32_t group)
 static itg_status reserve_dims(itg_point_space *p, itg_error *err)
 {
     size_t groups = (size_t)p->groups->group_count;
+    int32_t alternatives = 1;
     p->dims = calloc(2 * groups + 1, sizeof *p->dims);
     p->dim_group = calloc(2 * groups + 1, sizeof *p->dim_group);
     p->held = calloc(groups + 1, sizeof *p->held);
-    if (!p->dims || !p->dim_group || !p->held)
+    for (size_t i = 0; i < groups; i++)
+        if (p->groups->groups[i].alternatives > alternatives)
+            alternatives = p->groups->groups[i].alternatives;
+    const int32_t ways = alternatives * ITG_MAX_METHODS;
+    p->ways = calloc((size_t)ways, sizeof *p->ways);
+    for (int32_t i = 0; p->ways && i < ways; i++)
+        p->ways[i] = i;
+    if (!p->dims || !p->dim_group || !p->held || !p->ways)
         return itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space");
     p->space.dims = p->dims;
     return ITG_OK;
 }
 
-static void make_dims(itg_point_space *p, const itg_search_options *o)
+static int32_t method_count(const itg_point_space *p, int32_t group)
+{
+    const itg_choice_group *g = &p->groups->groups[group];
+    return !is_estimated(p, g) ? 1
+           : g->is_weight      ? p->weight_method_count
+                               : p->activation_method_count;
+}
+
+static void make_dims(itg_point_space *p)
 {
     int32_t groups = p->groups->group_count;
     for (int32_t i = 0; i < groups; i++) {
@@ -88,10 +104,9 @@ static void make_dims(itg_point_space *p, const itg_search_options *o)
             add_dim(p, i, (itg_dim){.count = g->bits_count, .values = g->bits, .ordered = true});
     }
     for (int32_t i = 0; i < groups; i++) {
-        const itg_choice_group *g = &p->groups->groups[i];
-        int32_t count = g->is_weight ? o->weight_methods.count : o->activation_methods.count;
-        if (count <= 1 || p->held[i] || !is_estimated(p, g)) continue;
-        add_dim(p, i, (itg_dim){.count = count, .values = indices});
+        const int32_t count = method_count(p, i) * p->groups->groups[i].alternatives;
+        if (count <= 1 || p->held[i]) continue;
+        add_dim(p, i, (itg_dim){.count = count, .values = p->ways});
         link_width(p, i);
     }
 }
@@ -107,12 +122,12 @@ itg_status itg_point_space_create(const itg_hardware *hw, const itg_graph *graph
     itg_point_space *p = calloc(1, sizeof *p);
     if (!p) return itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space");
     p->graph = graph;
-    copy_methods(&o->weight_methods, p->weight_methods);
-    copy_methods(&o->activation_methods, p->activation_methods);
+    copy_methods(&o->weight_methods, p->weight_methods, &p->weight_method_count);
+    copy_methods(&o->activation_methods, p->activation_methods, &p->activation_method_count);
     status = itg_choice_space_create(hw, graph, &widths, &p->groups, err);
     if (status == ITG_OK) status = reserve_dims(p, err);
     if (status == ITG_OK) status = itg_point_patterns_apply(p, o, err);
-    if (status == ITG_OK) make_dims(p, o);
+    if (status == ITG_OK) make_dims(p);
     if (status != ITG_OK)
         itg_point_space_destroy(p);
     else
@@ -125,6 +140,7 @@ void itg_point_space_destroy(itg_point_space *points)
     if (!points) return;
     itg_choice_space_destroy(points->groups);
     free(points->held);
+    free(points->ways);
     free(points->dims);
     free(points->dim_group);
     free(points);
@@ -138,19 +154,33 @@ static const itg_threshold_method *methods_of(const itg_point_space *p, int32_t 
 }
 
 void itg_point_space_apply(const itg_point_space *points, const int32_t *point, int32_t *bits,
-                           itg_threshold_method *methods)
+                           itg_threshold_method *methods, int32_t *passed_over)
 {
     for (int32_t i = 0; i < points->groups->group_count; i++) {
         bits[i] = points->groups->groups[i].bits[0];
         methods[i] = methods_of(points, i)[0];
+        passed_over[i] = 0;
     }
     for (int32_t d = 0; d < points->space.dim_count; d++) {
         int32_t group = points->dim_group[d];
-        if (points->dims[d].ordered)
+        if (points->dims[d].ordered) {
             bits[group] = point[d];
-        else
-            methods[group] = methods_of(points, group)[point[d]];
+            continue;
+        }
+        methods[group] = methods_of(points, group)[point[d] % method_count(points, group)];
+        passed_over[group] = point[d] / method_count(points, group);
     }
+}
+
+int32_t itg_point_space_way(const itg_point_space *points, int32_t dim, itg_threshold_method method,
+                            int32_t passed_over)
+{
+    const int32_t group = points->dim_group[dim], count = method_count(points, group);
+    for (int32_t m = 0; m < count; m++)
+        if ((count == 1 || methods_of(points, group)[m] == method) &&
+            passed_over < points->groups->groups[group].alternatives)
+            return m + passed_over * count;
+    return -1;
 }
 
 void itg_point_space_corner(const itg_point_space *points, bool narrowest, int32_t *point)
@@ -158,6 +188,16 @@ void itg_point_space_corner(const itg_point_space *points, bool narrowest, int32
     for (int32_t d = 0; d < points->space.dim_count; d++) {
         const itg_dim *dim = &points->dims[d];
         point[d] = dim->values[dim->ordered && !narrowest ? dim->count - 1 : 0];
+    }
+}
+
+void itg_point_space_leave_float(const itg_point_space *points, int32_t *point)
+{
+    for (int32_t d = 0; d < points->space.dim_count; d++) {
+        const itg_dim *dim = &points->dims[d];
+        if (dim->ordered && dim->count > 1 &&
+            itg_choice_is_float(&points->groups->groups[points->dim_group[d]], point[d]))
+            point[d] = dim->values[dim->count - 2];
     }
 }
 
@@ -172,6 +212,16 @@ static void put_edge(itg_json_writer *w, const itg_point_space *p, const itg_edg
     itg_json_put_text(w, NULL, name.text);
     w->text.failed |= name.failed;
     itg_strbuf_deinit(&name);
+}
+
+/* "mse"; with a dtype or spec passed over "mse:1". */
+static void put_way(itg_json_writer *w, const itg_point_space *p, int32_t group, int32_t way)
+{
+    const int32_t count = method_count(p, group);
+    char text[64];
+    snprintf(text, sizeof text, way < count ? "%s" : "%s:%d",
+             itg_threshold_name(methods_of(p, group)[way % count]), (int)(way / count));
+    itg_json_put_text(w, NULL, text);
 }
 
 static void put_dim(itg_json_writer *w, const itg_point_space *p, int32_t d)
@@ -189,7 +239,7 @@ static void put_dim(itg_json_writer *w, const itg_point_space *p, int32_t d)
         if (dim->ordered)
             itg_json_put_int(w, NULL, dim->values[i]);
         else
-            itg_json_put_text(w, NULL, itg_threshold_name(methods_of(p, p->dim_group[d])[i]));
+            put_way(w, p, p->dim_group[d], i);
     itg_json_end(w, ']');
     itg_json_end(w, '}');
 }

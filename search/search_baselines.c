@@ -1,5 +1,6 @@
 /* The baselines of a result: the float network, 8 bits everywhere, HAGO's pass. */
 #include "search/search.h"
+#include "search/sums.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -126,6 +127,8 @@ itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err)
     itg_strategy *strategy = NULL;
     itg_error why = {0};
     itg_status status = itg_strategy_uniform(s->model, s->hw, s->stats, &options, &strategy, &why);
+    if (status == ITG_OK)
+        status = itg_fit_sums(s->model, s->hw, &s->evaluator.constants, strategy, &why);
     for (int i = 0; i < 2 && status == ITG_OK; i++) {
         itg_scoring scoring = {.set = &s->sets[i], .threads = s->options->threads};
         status =

@@ -5,6 +5,7 @@
  * BASE_BITS, or in later rounds (search_rounds.c) those of the best so far. A candidate's score is
  * exact for the codes that it has. Codes of the best strategy are then made for its own widths. */
 #include "search/search.h"
+#include "search/sums.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,6 +28,7 @@ static void list_widths(const itg_choice_space *groups, const int32_t *bits, uin
 typedef struct base {
     int32_t *bits;
     itg_threshold_method *methods;
+    int32_t *passed_over;
     uint32_t *widths; /* of the edges: itg_recover_table */
 } base;
 
@@ -34,6 +36,7 @@ static void free_base(base *b)
 {
     free(b->bits);
     free(b->methods);
+    free(b->passed_over);
     free(b->widths);
 }
 
@@ -42,8 +45,9 @@ static itg_status create_base(const itg_choice_space *groups, base *b, itg_error
     size_t count = (size_t)groups->group_count + 1;
     b->bits = calloc(count, sizeof *b->bits);
     b->methods = calloc(count, sizeof *b->methods);
+    b->passed_over = calloc(count, sizeof *b->passed_over);
     b->widths = calloc((size_t)groups->edge_count + 1, sizeof *b->widths);
-    return b->bits && b->methods && b->widths
+    return b->bits && b->methods && b->passed_over && b->widths
                ? ITG_OK
                : itg_fail(err, ITG_NO_MEMORY, "no memory for the widths of a strategy");
 }
@@ -66,6 +70,11 @@ static void note(const itg_searching *s, const char *text)
     if (h && h->note) h->note(h->context, text);
 }
 
+static itg_status fit(const itg_searching *s, itg_strategy *strategy, itg_error *err)
+{
+    return itg_fit_sums(s->model, s->hw, &s->evaluator.constants, strategy, err);
+}
+
 /* INFINITY: the hardware cannot run it. */
 static itg_status measure(const itg_searching *s, const itg_strategy *strategy, double *out,
                           itg_error *err)
@@ -86,6 +95,7 @@ static itg_status compare(itg_searching *s, int32_t round, itg_strategy *strateg
     double nearest = 0, made = 0;
     itg_status status = measure(s, strategy, &nearest, err);
     if (status == ITG_OK) status = itg_recovered_apply(s->codes[round], strategy, err);
+    if (status == ITG_OK) status = fit(s, strategy, err);
     if (status == ITG_OK) status = measure(s, strategy, &made, err);
     if (status != ITG_OK || made < nearest || nearest == INFINITY) return status;
     itg_recovered_destroy(s->codes[round]);
@@ -101,8 +111,9 @@ static itg_status make_table(itg_searching *s, int32_t round, const base *b, itg
 {
     const itg_recover_options options = options_of(s);
     itg_strategy *strategy = NULL;
-    itg_status status =
-        itg_strategy_resolve(s->evaluator.cache, b->bits, b->methods, &strategy, err);
+    itg_status status = itg_strategy_resolve(s->evaluator.cache, b->bits, b->methods,
+                                             b->passed_over, &strategy, err);
+    if (status == ITG_OK) status = fit(s, strategy, err);
     if (status == ITG_OK)
         status = itg_recover_table(s->model, s->hw, s->evaluator.preprocess, &options, strategy,
                                    b->widths, &s->codes[round], err);
@@ -136,7 +147,8 @@ itg_status itg_search_make_codes(itg_searching *s, int32_t round, const int32_t 
     const itg_point_space *points = s->evaluator.points;
     base b = {0};
     itg_status status = create_base(points->groups, &b, err);
-    if (status == ITG_OK && point) itg_point_space_apply(points, point, b.bits, b.methods);
+    if (status == ITG_OK && point)
+        itg_point_space_apply(points, point, b.bits, b.methods, b.passed_over);
     if (status == ITG_OK) {
         list_widths(points->groups, point ? b.bits : NULL, b.widths);
         status = point ? make_table(s, round, &b, err) : make_uniform_table(s, &b, err);
@@ -167,6 +179,7 @@ itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy **strate
     itg_status status = itg_strategy_clone(*strategy, &made, err);
     if (status == ITG_OK)
         status = itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, made, err);
+    if (status == ITG_OK) status = fit(s, made, err);
     if (status == ITG_OK)
         status = itg_evaluator_score_strategy(&s->evaluator, made, &scoring, &refined.score, err);
     if (status == ITG_OK && is_better(s, &refined, best))

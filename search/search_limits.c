@@ -180,6 +180,16 @@ static bool is_below(const explanation *x, const itg_score *score)
     return itg_goal_quality(&x->s->options->goal, score) < x->s->objective.quality_floor;
 }
 
+/* Whether layers could run in float that the search keeps in integers. */
+static bool float_could_help(const explanation *x)
+{
+    const itg_choice_space *groups = x->s->evaluator.points->groups;
+    bool could = false;
+    for (int32_t i = 0; i < groups->group_count; i++)
+        could |= groups->groups[i].may_be_float;
+    return could && *x->s->options->allow_float == '\0';
+}
+
 /* A floor that the widest widths do not reach; false: they do, or are not known. */
 static itg_status explain_hopeless_floor(explanation *x, bool *is_hopeless, itg_error *err)
 {
@@ -194,6 +204,9 @@ static itg_status explain_hopeless_floor(explanation *x, bool *is_hopeless, itg_
     if (memcmp(x->best->point, x->widest, sizeof *x->widest * (size_t)x->best->dim_count) == 0)
         itg_strbuf_format(&x->text, " (trial %lld)", (long long)x->best->index);
     add_floor(x);
+    if (float_could_help(x))
+        itg_strbuf_format(&x->text, "; %s could run layers in float (--allow-float)",
+                          x->s->hw->name);
     return ITG_OK;
 }
 

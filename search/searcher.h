@@ -7,7 +7,7 @@
 #include <intaglio/intaglio.h>
 
 /* One choice of `count` values. Ordered dimensions are widths, ascending: a lower level never costs
- * more. Others are methods: any may be better, none costs more. */
+ * more. Others are threshold methods, dtypes and specs for the same widths: any may be better. */
 typedef struct itg_dim {
     int32_t count;
     const int32_t *values; /* widths, or 0, 1, ... */

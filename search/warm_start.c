@@ -74,19 +74,19 @@ static int32_t quantized_bits(const itg_graph *q, const itg_graph *g, const itg_
     return value != ITG_NONE && q->values[value].stated ? q->values[value].stated->bits : 0;
 }
 
-/* The width of the widest edge of a group, and the method of its first edge with a width; 0: no
- * edge has a width. */
+/* The width of the widest edge of a group, and its first edge with a width, which may be none; 0:
+ * no edge has a width. */
 static int32_t wanted_of(const source *from, const itg_point_space *p,
-                         const itg_choice_group *group, const itg_threshold_method **method)
+                         const itg_choice_group *group, const itg_edge_choice **first)
 {
     int32_t widest = 0;
-    *method = NULL;
+    *first = NULL;
     for (int32_t i = 0; i < group->edge_count; i++) {
         const int32_t e = group->edges[i];
         const itg_edge_choice *choice = from->strategy ? &from->strategy->edges[e] : NULL;
         const int32_t bits =
             choice ? choice->bits : quantized_bits(from->quantized, p->graph, &p->groups->edges[e]);
-        if (bits > 0 && choice && !*method) *method = &choice->method;
+        if (bits > 0 && choice && !*first) *first = choice;
         if (bits > widest) widest = bits;
     }
     return widest;
@@ -137,20 +137,19 @@ static void map_width(mapping *m, int32_t dim, const itg_choice_group *group, in
     note_misfit(m, group, asked, given);
 }
 
-static void map_method(mapping *m, int32_t dim, const itg_choice_group *group,
-                       const itg_threshold_method *wanted)
+static void map_way(mapping *m, int32_t dim, const itg_choice_group *group,
+                    const itg_edge_choice *wanted)
 {
-    const itg_threshold_method *methods =
-        group->is_weight ? m->p->weight_methods : m->p->activation_methods;
-    int32_t place = 0;
     m->start->point[dim] = 0;
     if (!wanted) return;
-    while (place < m->p->dims[dim].count && methods[place] != *wanted)
-        place++;
-    if (place < m->p->dims[dim].count)
-        m->start->point[dim] = place;
-    else
-        note_misfit(m, group, itg_threshold_name(*wanted), itg_threshold_name(methods[0]));
+    int32_t way = itg_point_space_way(m->p, dim, wanted->method, wanted->passed_over);
+    if (way < 0) {
+        note_misfit(m, group, itg_threshold_name(wanted->method),
+                    itg_threshold_name(group->is_weight ? m->p->weight_methods[0]
+                                                        : m->p->activation_methods[0]));
+        return;
+    }
+    m->start->point[dim] = way;
 }
 
 static int32_t dim_of(const itg_point_space *p, int32_t group, bool ordered)
@@ -187,10 +186,10 @@ static itg_status map(const itg_point_space *p, const source *from, itg_search_s
     if (!m.start) return itg_fail(err, ITG_NO_MEMORY, "no memory for a search's start");
     for (int32_t i = 0; i < p->groups->group_count; i++) {
         const itg_choice_group *group = &p->groups->groups[i];
-        const int32_t method_dim = dim_of(p, i, false);
-        const itg_threshold_method *method;
-        map_width(&m, dim_of(p, i, true), group, wanted_of(from, p, group, &method));
-        if (method_dim >= 0) map_method(&m, method_dim, group, method);
+        const int32_t way_dim = dim_of(p, i, false);
+        const itg_edge_choice *first;
+        map_width(&m, dim_of(p, i, true), group, wanted_of(from, p, group, &first));
+        if (way_dim >= 0) map_way(&m, way_dim, group, first);
     }
     itg_status status = tell_misfits(&m, err);
     *found = m.found;

@@ -112,15 +112,18 @@ static itg_status match_spec(annotate *x, itg_id n, const itg_hw_spec **out, int
 {
     const itg_node *node = &x->g->nodes[n];
     int32_t *bits = itg_arena_array(x->a->arena, (size_t)node->input_count + 1, sizeof *bits);
-    int32_t count = 0, weight_bits = 0;
+    int32_t count = 0, weight_bits = 0, passed_over = 0;
     if (!bits) return itg_no_memory(x->err);
     for (int32_t e = x->a->edge_of_node[n]; e < x->a->edge_of_node[n + 1]; e++) {
-        if (x->role[e] == ROLE_WEIGHT)
+        if (x->role[e] == ROLE_WEIGHT) {
             weight_bits = x->s->edges[e].bits;
-        else if (x->role[e] == ROLE_ACTIVATION)
+            passed_over = x->s->edges[e].passed_over;
+        } else if (x->role[e] == ROLE_ACTIVATION) {
             bits[count++] = x->s->edges[e].bits;
+        }
     }
-    const itg_hw_spec *spec = itg_hardware_match(x->hw, node->op, bits, count, weight_bits, 0);
+    const itg_hw_spec *spec =
+        itg_hardware_match(x->hw, node->op, bits, count, weight_bits, passed_over);
     if (!spec) {
         char *text = itg_arena_format(
             x->a->arena,
@@ -144,6 +147,7 @@ static itg_status choose_spec(annotate *x, itg_id n)
     x->spec[n] = spec;
     itg_node_note *note = &x->a->nodes[n];
     note->form = spec->form;
+    note->spec = (int32_t)(spec - x->hw->ops[node->op].specs);
     /* These means are exact sums, and differ from RESCALE only in their constants. */
     if (spec->form == ITG_FORM_F32 &&
         (node->op == ITG_OP_GLOBAL_AVERAGE_POOL || node->op == ITG_OP_REDUCE_MEAN))
@@ -213,7 +217,7 @@ static uint32_t edge_mask(const annotate *x, int32_t e)
 
 typedef struct group_info {
     uint32_t mask;
-    int32_t bits;
+    int32_t bits, passed_over;
     double lo, hi;
     bool seen;
     itg_quantizer q;
@@ -232,12 +236,21 @@ static itg_status join_group(annotate *x, group_info *group, int32_t root, int32
         return itg_fail(x->err, ITG_MISMATCH, "%s: strategy: edge %d has no finite threshold",
                         x->g->name, e);
     if (!group->seen) {
-        *group = (group_info){UINT32_MAX, choice->bits, choice->lo, choice->hi, true, {0}};
+        *group = (group_info){.mask = UINT32_MAX,
+                              .bits = choice->bits,
+                              .passed_over = choice->passed_over,
+                              .lo = choice->lo,
+                              .hi = choice->hi,
+                              .seen = true};
     } else if (group->bits != choice->bits) {
         return itg_fail(x->err, ITG_INFEASIBLE,
                         "%s: strategy: edges %d and %d ('%s') must have equal bits, not %d and %d",
                         x->g->name, root, e, x->g->values[x->a->edges[e].value].name, group->bits,
                         choice->bits);
+    } else if (group->passed_over != choice->passed_over) {
+        return itg_fail(x->err, ITG_INFEASIBLE,
+                        "%s: strategy: edges %d and %d ('%s') must pass over equally many dtypes",
+                        x->g->name, root, e, x->g->values[x->a->edges[e].value].name);
     }
     group->mask &= edge_mask(x, e);
     if (choice->lo < group->lo) group->lo = choice->lo;
@@ -247,7 +260,8 @@ static itg_status join_group(annotate *x, group_info *group, int32_t root, int32
 
 static itg_status group_quantizer(annotate *x, group_info *group, int32_t root)
 {
-    int32_t dtype = itg_hardware_dtype_for(x->hw, group->mask, group->bits, group->lo < 0);
+    int32_t dtype = itg_hardware_dtype_after(x->hw, group->mask, group->bits, group->lo < 0,
+                                             group->passed_over);
     float *scale = itg_arena_alloc(x->a->arena, sizeof *scale);
     if (!scale) return itg_no_memory(x->err);
     if (dtype < 0)

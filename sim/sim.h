@@ -148,7 +148,9 @@ itg_status itg_threshold_constant(itg_threshold_method method, const float *data
 typedef struct itg_edge_choice {
     int32_t bits; /* 0: float or fused, without threshold */
     itg_threshold_method method;
-    double lo, hi;         /* resolved threshold of activation edges */
+    int32_t passed_over; /* activation edges: dtypes, weight edges: specs of the node that fit, and
+                            are not taken because a later one is (arithmetic.md 2) */
+    double lo, hi;       /* resolved threshold of activation edges */
     int32_t channel_count; /* weight edges: 1, or one per output channel; else 0 */
     const double *channel; /* [channel_count] resolved t of each channel; borrowed from the
                               strategy's arena */
@@ -185,17 +187,20 @@ itg_status itg_strategy_set_edge(itg_strategy *s, int32_t edge, const itg_edge_c
  * each output channel; NULL: the model's again. */
 itg_status itg_strategy_set_bias(itg_strategy *s, int32_t edge, const float *bias, int32_t count,
                                  itg_error *err);
-/* A cache of resolved thresholds, which are pure functions of (edge, bits, method). Thread-safe. */
+/* A cache of resolved thresholds, which are pure functions of (edge, bits, method, what is
+ * passed over). Thread-safe. */
 typedef struct itg_threshold_cache itg_threshold_cache;
 itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw,
                                       const itg_choice_space *space, const itg_stats *stats,
                                       itg_threshold_cache **out,
                                       itg_error *err); /* borrows all arguments */
 void itg_threshold_cache_destroy(itg_threshold_cache *cache);
-/* Resolves bits and threshold methods per choice group ([space->group_count] each); edges into
- * graph outputs always use MAX. The result owns everything it points to. */
+/* Resolves bits, threshold methods, and what is passed over (NULL: nothing), per choice group
+ * ([space->group_count] each); edges into graph outputs always use MAX. The result owns everything
+ * it points to. */
 itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group_bits,
-                                const itg_threshold_method *group_methods, itg_strategy **out,
+                                const itg_threshold_method *group_methods,
+                                const int32_t *group_passed_over, itg_strategy **out,
                                 itg_error *err);
 /* Sets one method for all weights, and one for everything else. */
 void itg_uniform_methods(const itg_choice_space *space, itg_threshold_method weight_method,

@@ -182,8 +182,8 @@ typedef struct entry {
     double channel[];
 } entry;
 
-/* Slots [edge][per channel][bits][method]. The first thread that computes an entry fills its slot;
- * others discard their equal entries. */
+/* Slots [edge][passed over][per channel][bits][method]. The first thread that computes an entry
+ * fills its slot; others discard their equal entries. */
 struct itg_threshold_cache {
     const itg_graph *g;
     const itg_hardware *hw;
@@ -193,6 +193,7 @@ struct itg_threshold_cache {
     itg_range *useful; /* [value_count] */
     unsigned char graph_hash[32];
     itg_arena *arena;
+    int32_t alternatives; /* the most of any group */
     size_t slot_count;
     _Atomic(entry *) *slots;
 };
@@ -218,7 +219,12 @@ itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw
     cache->space = space;
     cache->stats = stats;
     itg_graph_hash(g, cache->graph_hash);
-    cache->slot_count = (size_t)space->edge_count * 2 * BITS_SLOTS * ITG_THRESHOLD_METHOD_COUNT;
+    cache->alternatives = 1;
+    for (int32_t i = 0; i < space->group_count; i++)
+        if (space->groups[i].alternatives > cache->alternatives)
+            cache->alternatives = space->groups[i].alternatives;
+    cache->slot_count = (size_t)space->edge_count * (size_t)cache->alternatives * 2 * BITS_SLOTS *
+                        ITG_THRESHOLD_METHOD_COUNT;
     cache->arena = itg_arena_create(0);
     cache->slots = calloc(cache->slot_count + 1, sizeof *cache->slots);
     if (cache->arena)
@@ -241,12 +247,20 @@ itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw
     return ITG_OK;
 }
 
-/* Returns the dtype that an edge will take at these bits: the first that its group allows. */
-static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_t e, int32_t bits,
-                                        bool negative)
+/* What a strategy says of a group. */
+typedef struct choice {
+    int32_t bits;
+    itg_threshold_method method;
+    int32_t passed_over;
+} choice;
+
+/* Returns the dtype that an edge will take: the first that its group allows and that is not passed
+ * over. */
+static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_t e,
+                                        const choice *c, bool negative)
 {
     uint32_t mask = cache->space->groups[cache->space->edge_group[e]].dtype_mask;
-    int32_t dtype = itg_hardware_dtype_for(cache->hw, mask, bits, negative);
+    int32_t dtype = itg_hardware_dtype_after(cache->hw, mask, c->bits, negative, c->passed_over);
     return dtype < 0 ? NULL : &cache->hw->dtypes[dtype];
 }
 
@@ -343,7 +357,8 @@ static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_r
 
 /* Whether annotate will choose a spec with a scale per channel for a weight's node. The widths of
  * weight and activation decide it. */
-static bool is_per_channel(const itg_threshold_cache *cache, int32_t e, const int32_t *group_bits)
+static bool is_per_channel(const itg_threshold_cache *cache, int32_t e, const int32_t *group_bits,
+                           int32_t passed_over)
 {
     const itg_choice_space *space = cache->space;
     const itg_edge_ref *edges = space->edges;
@@ -353,22 +368,24 @@ static bool is_per_channel(const itg_threshold_cache *cache, int32_t e, const in
     int32_t x_bits = x < 0 ? 0 : group_bits[x];
     const itg_hw_spec *spec =
         itg_hardware_match(cache->hw, cache->g->nodes[edges[e].node].op, &x_bits, x >= 0,
-                           group_bits[space->edge_group[e]], 0);
+                           group_bits[space->edge_group[e]], passed_over);
     return spec && spec->per_channel;
 }
 
 static itg_status lookup(itg_threshold_cache *cache, int32_t e, bool is_weight, bool per_channel,
-                         int32_t bits, itg_threshold_method method, const entry **out,
-                         itg_error *err)
+                         const choice *c, const entry **out, itg_error *err)
 {
     const itg_edge_ref *edge = &cache->space->edges[e];
-    size_t row = ((size_t)e * 2 + per_channel) * BITS_SLOTS + (size_t)bits;
+    const int32_t bits = c->bits;
+    const itg_threshold_method method = c->method;
+    size_t row = (size_t)e * (size_t)cache->alternatives + (size_t)c->passed_over;
+    row = (row * 2 + per_channel) * BITS_SLOTS + (size_t)bits;
     _Atomic(entry *) *slot = &cache->slots[row * ITG_THRESHOLD_METHOD_COUNT + (size_t)method];
     entry *found = atomic_load(slot), *made = NULL;
     if (!found) {
         bool negative = is_weight || cache->g->values[edge->value].data ||
                         (cache->stats && cache->stats->values[edge->value].min < 0);
-        const itg_hw_dtype *dtype = likely_dtype(cache, e, bits, negative);
+        const itg_hw_dtype *dtype = likely_dtype(cache, e, c, negative);
         if (!dtype)
             return itg_fail(err, ITG_INFEASIBLE, "%s has no dtype of %d bits for '%s'",
                             cache->hw->name, bits, cache->g->values[edge->value].name);
@@ -389,23 +406,65 @@ static itg_status lookup(itg_threshold_cache *cache, int32_t e, bool is_weight, 
     return ITG_OK;
 }
 
-static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int32_t *group_bits,
-                               const itg_threshold_method *group_methods, itg_strategy *s,
-                               itg_error *err)
+/* Marks the nodes of the group's weights, and what is fused into them. */
+static void mark_float(const itg_threshold_cache *cache, const itg_choice_group *group,
+                       const itg_id *fused, bool *in_float)
 {
-    int32_t group = cache->space->edge_group[e];
+    for (int32_t i = 0; i < group->edge_count; i++) {
+        const itg_id node = cache->space->edges[group->edges[i]].node;
+        in_float[node] = true;
+        if (fused[node] != ITG_NONE) in_float[fused[node]] = true;
+    }
+}
+
+/* Sets which nodes are integer nodes where the weights have these widths. */
+static itg_status place_nodes(const itg_threshold_cache *cache, const int32_t *group_bits,
+                              itg_strategy *s, itg_error *err)
+{
+    const itg_choice_space *space = cache->space;
+    const size_t nodes = (size_t)s->node_count;
+    int32_t first = 0;
+    memcpy(s->node_conds, cache->topology, sizeof *s->node_conds * nodes);
+    while (first < space->group_count &&
+           !itg_choice_is_float(&space->groups[first], group_bits[first]))
+        first++;
+    if (first == space->group_count) return ITG_OK;
+    itg_arena *scratch = itg_arena_create(0);
+    bool *in_float = scratch ? itg_arena_array(scratch, nodes + 1, sizeof *in_float) : NULL;
+    itg_id *fused = scratch ? itg_arena_array(scratch, nodes + 1, sizeof *fused) : NULL;
+    itg_status status = in_float && fused ? ITG_OK : itg_no_memory(err);
+    if (status == ITG_OK) {
+        itg_hardware_fusion(cache->hw, cache->g, cache->topology, fused);
+        for (int32_t i = first; i < space->group_count; i++)
+            if (itg_choice_is_float(&space->groups[i], group_bits[i]))
+                mark_float(cache, &space->groups[i], fused, in_float);
+        status = itg_hardware_topology_of(cache->hw, cache->g, in_float, scratch, s->node_conds,
+                                          NULL, err);
+    }
+    itg_arena_destroy(scratch);
+    return status;
+}
+
+static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int32_t *group_bits,
+                               const itg_threshold_method *group_methods,
+                               const int32_t *group_passed_over, itg_strategy *s, itg_error *err)
+{
+    const int32_t group = cache->space->edge_group[e];
+    const itg_id node = cache->space->edges[e].node;
     if (group < 0) return ITG_OK;
+    if (node != ITG_NONE && cache->topology[node] && !s->node_conds[node]) return ITG_OK;
     bool is_weight = cache->space->groups[group].is_weight;
-    itg_threshold_method method = group_methods[group];
-    if (cache->space->edges[e].node == ITG_NONE) method = ITG_THRESHOLD_MAX;
+    const choice c = {group_bits[group],
+                      node == ITG_NONE ? ITG_THRESHOLD_MAX : group_methods[group],
+                      group_passed_over ? group_passed_over[group] : 0};
     const entry *found = NULL;
-    bool per_channel = is_weight && is_per_channel(cache, e, group_bits);
-    itg_status status =
-        lookup(cache, e, is_weight, per_channel, group_bits[group], method, &found, err);
+    bool per_channel = is_weight && is_per_channel(cache, e, group_bits, c.passed_over);
+    itg_status status = lookup(cache, e, is_weight, per_channel, &c, &found, err);
     if (status != ITG_OK) return status;
     s->edge_conds[e] = true;
-    s->edges[e] = (itg_edge_choice){.bits = group_bits[group],
-                                    .method = method,
+    s->edges[e] = (itg_edge_choice){.bits = c.bits,
+                                    .method = c.method,
+                                    .passed_over = c.passed_over,
                                     .lo = found->lo,
                                     .hi = found->hi,
                                     .channel_count = found->channel_count,
@@ -414,7 +473,8 @@ static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int3
 }
 
 itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group_bits,
-                                const itg_threshold_method *group_methods, itg_strategy **out,
+                                const itg_threshold_method *group_methods,
+                                const int32_t *group_passed_over, itg_strategy **out,
                                 itg_error *err)
 {
     itg_strategy *s = NULL;
@@ -422,9 +482,9 @@ itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group
     if (status != ITG_OK) return status;
     memcpy(s->model_hash, cache->g->source_hash, sizeof s->model_hash);
     memcpy(s->graph_hash, cache->graph_hash, sizeof s->graph_hash);
-    memcpy(s->node_conds, cache->topology, sizeof *s->node_conds * (size_t)s->node_count);
+    status = place_nodes(cache, group_bits, s, err);
     for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++)
-        status = resolve_edge(cache, e, group_bits, group_methods, s, err);
+        status = resolve_edge(cache, e, group_bits, group_methods, group_passed_over, s, err);
     if (status != ITG_OK)
         itg_strategy_destroy(s);
     else
@@ -460,7 +520,7 @@ itg_status itg_strategy_uniform(const itg_graph *g, const itg_hardware *hw, cons
         itg_uniform_bits(space, options->weight_bits, options->activation_bits, bits);
         set_ends(space, options, bits);
         itg_uniform_methods(space, options->weight_method, options->activation_method, methods);
-        status = itg_strategy_resolve(cache, bits, methods, out, err);
+        status = itg_strategy_resolve(cache, bits, methods, NULL, out, err);
     }
     itg_threshold_cache_destroy(cache);
     itg_choice_space_destroy(space);

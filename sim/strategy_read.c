@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_PASSED_OVER 255
+
 typedef struct reader {
     itg_json_taker t;
     const itg_graph *g;
@@ -106,7 +108,8 @@ static void read_range(reader *r, const itg_json_value *v, itg_edge_choice *edge
  * yet. */
 static void read_threshold(reader *r, const itg_json_value *v, itg_edge_choice *edge)
 {
-    static const char *const keys[] = {"method", "lo", "hi", "channels", "codes", "bias", NULL};
+    static const char *const keys[] = {"method", "lo",   "hi",          "channels",
+                                       "codes",  "bias", "passed_over", NULL};
     bool is_object = itg_json_typeof(v) == ITG_JSON_OBJECT;
     if (edge->bits == 0 && itg_json_typeof(v) != ITG_JSON_NULL)
         itg_json_refuse(&r->t, v, ITG_BAD_FILE, "expected null: the edge has no bits");
@@ -120,7 +123,10 @@ static void read_threshold(reader *r, const itg_json_value *v, itg_edge_choice *
                         "unknown threshold method '%s'", name);
     const itg_json_value *channels = itg_json_find(v, "channels");
     const itg_json_value *codes = itg_json_find(v, "codes"), *bias = itg_json_find(v, "bias");
-    size_t expected = 2u + (codes ? 1u : 0u) + (bias ? 1u : 0u);
+    const itg_json_value *passed_over = itg_json_find(v, "passed_over");
+    size_t expected = 2u + (codes ? 1u : 0u) + (bias ? 1u : 0u) + (passed_over ? 1u : 0u);
+    if (passed_over)
+        edge->passed_over = (int32_t)itg_json_int_of(&r->t, passed_over, 0, MOST_PASSED_OVER);
     if ((channels || codes || bias) && (!channels || itg_json_length(v) > expected))
         itg_json_refuse(
             &r->t, v, ITG_BAD_FILE,

@@ -21,6 +21,7 @@ static void put_threshold(itg_json_writer *w, const itg_edge_choice *c)
     }
     itg_json_begin(w, NULL, '{');
     itg_json_put_text(w, "method", itg_threshold_name(c->method));
+    if (c->passed_over > 0) itg_json_put_int(w, "passed_over", c->passed_over);
     if (c->channel_count == 0) {
         itg_json_put_hex(w, "lo", c->lo);
         itg_json_put_hex(w, "hi", c->hi);

@@ -789,8 +789,8 @@ itg_goal itg_goal_on(const itg_goal *goal, const itg_hardware *hw);
 typedef struct itg_trial {
     int64_t index;        /* from 0 */
     int32_t round;        /* of weight codes: 0, unless the search made codes anew (itg_search) */
-    const int32_t *point; /* one per dimension of the choice space: a width, or the index of a
-                             threshold method in the dimension's list */
+    const int32_t *point; /* one per dimension of the choice space: a width, or the index of
+                             one of the dimension's values */
     int32_t dim_count;
     bool feasible;     /* the hardware can run it */
     bool meets_goal;   /* set in hooks and results; not read from replayed or logged trials */
@@ -836,8 +836,11 @@ typedef struct itg_search_options {
     itg_threshold_methods weight_methods, activation_methods;
     /* Patterns with * and ?, commas between, of names of values, nodes or edges ("value ->
      * node.slot"); "": none. What only does not match, or skip does, keeps the widest width and its
-     * first method; fix has "PATTERN=BITS". ITG_BAD_ARGUMENT if one matches nothing to choose. */
-    char only[ITG_MODEL_TEXT], skip[ITG_MODEL_TEXT], fix[ITG_MODEL_TEXT];
+     * first method; fix has "PATTERN=BITS"; nodes whose weights allow_float matches may also be
+     * float nodes, where the hardware has float (their weights then have the width 32).
+     * ITG_BAD_ARGUMENT if one matches nothing to choose. */
+    char only[ITG_MODEL_TEXT], skip[ITG_MODEL_TEXT], fix[ITG_MODEL_TEXT],
+        allow_float[ITG_MODEL_TEXT];
     /* 0: defaults (512, 1024, 4096), less where the data has fewer. Selection samples are set aside
      * where the goal has a floor of quality, and search leaves at least 512, or they are asked for.
      */
@@ -943,7 +946,8 @@ void itg_work_finish(itg_work *work, itg_status status, const itg_score *score, 
 void itg_work_evaluate(itg_work *work, int threads);
 
 /* ---- a searcher of the calling program ---- */
-/* A choice: widths, ascending, or (not ordered) threshold methods; as itg_search_space_text. */
+/* A choice: widths, ascending, or (not ordered) threshold methods, each with each dtype or spec
+ * that the hardware has for the same widths; as itg_search_space_text. */
 typedef struct itg_user_dim {
     int32_t count;
     const int32_t *values; /* [count] */

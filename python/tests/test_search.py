@@ -87,6 +87,16 @@ def test_signature_has_every_option(digits):
     assert {"input_shape", "outputs", "keep_softmax", "no_equalize"} <= set(model)
 
 
+def test_layers_may_stay_in_float(digits):
+    how = {"preprocess": digits.preprocess, "progress": False, "trials": 6, "recover": "none"}
+    data = digits.model(), "x86-vnni", digits.search_images, digits.search_labels
+    best = intaglio.search(*data, allow_float=["conv1", "conv2"], fix={"conv2": 32}, **how).best
+    bits = {edge.value: edge.bits for edge in best.edges}
+    assert bits["conv2.weight"] == 0 and bits["conv3.weight"] > 0
+    with pytest.raises(intaglio.BadArgument, match="allow-float: 'conv1' matches no Conv"):
+        find(digits, allow_float="conv1")
+
+
 def test_the_best_is_chosen_on_samples_of_its_own(digits):
     chosen = find(digits, max_drop=0.02, search_samples=100, selection_samples=300, recover="none").selection
     assert chosen["samples"] == 300 and chosen["tested"] > 1 and chosen["certified"] and chosen["passed"]

@@ -191,6 +191,31 @@ static void what_does_not_fit_is_said(void **state)
     itg_json_destroy(checked);
 }
 
+/* What a search counts with: `realize` and its C source take stripes without being asked. */
+static void the_hardware_s_memory_is_a_limit_like_any(void **state)
+{
+    (void)state;
+    describe("striped.json", "\"ram_bytes\": 3000");
+    outcome o = run(UNIFORM " --uniform 8 --hw striped.json -o striped.strategy.json");
+    assert_contains(o.err, "bytes of RAM; cortex-m has 3,000 (memory.ram_bytes)");
+    done(&o);
+    static const char *const emits[] = {"-o striped.itg", "-o striped --emit c"};
+    for (int i = 0; i < 2; i++) {
+        char line[128];
+        snprintf(line, sizeof line, "realize digits.onnx striped.strategy.json --json %s",
+                 emits[i]);
+        o = run(line);
+        assert_int_equal(o.status, 0);
+        assert_null(strstr(o.err, "warning"));
+        itg_json *realized = parse(o.out);
+        assert_true(truth(realized, "memory.fits"));
+        assert_true(number(realized, "tiling.whole_bytes") > 3000);
+        itg_json_destroy(realized);
+        done(&o);
+    }
+    assert_int_equal(system("rm -r striped"), 0);
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -212,6 +237,7 @@ int main(void)
         cmocka_unit_test(a_resumed_search_keeps_them_too),
         cmocka_unit_test(a_limit_below_whole_images_is_kept_by_stripes),
         cmocka_unit_test(what_does_not_fit_is_said),
+        cmocka_unit_test(the_hardware_s_memory_is_a_limit_like_any),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

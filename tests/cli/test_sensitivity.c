@@ -207,6 +207,36 @@ static void a_search_with_patterns_keeps_widths_and_is_logged(void **state)
     done(&o);
 }
 
+/* Float where it is allowed: the best runs alike everywhere, and the log knows. */
+static void a_search_may_leave_layers_in_float(void **state)
+{
+    (void)state;
+    outcome o =
+        run("search digits.onnx --hw x86-vnni --search-samples 100 --calibration-samples 50 "
+            "--max-drop 5% --trials 30 --allow-float conv*,fc --fix conv2=32 --recover none "
+            "--db float.db -o float.json" DATA);
+    assert_true(o.status == 0 || o.status == 3);
+    done(&o);
+    o = run("runs show 1 --db float.db");
+    assert_contains(o.out, "\"fix\": \"conv2=32\", \"allow_float\": \"conv*,fc\"");
+    done(&o);
+    o = run("realize digits.onnx float.json -o float.itg");
+    assert_int_equal(o.status, 0);
+    assert_contains(o.out, "Conv conv2: the strategy leaves it in float");
+    done(&o);
+    itg_json *simulated = run_json("simulate digits.onnx float.json --definition --json "
+                                   "--data digits_test_images.npy");
+    itg_json *executed = run_json("run float.itg --json --data digits_test_images.npy");
+    assert_string_equal(text_at(simulated, itg_json_root(simulated), "digest"),
+                        text_at(executed, itg_json_root(executed), "digest"));
+    itg_json_destroy(simulated);
+    itg_json_destroy(executed);
+    o = run("search digits.onnx --hw cortex-m --allow-float conv1" DATA);
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "allow-float: 'conv1' matches no Conv, Gemm or MatMul");
+    done(&o);
+}
+
 /* ---- repeating, and the log ---- */
 
 static void threads_change_nothing(void **state)
@@ -356,6 +386,7 @@ int main(void)
         cmocka_unit_test(a_row_is_the_score_of_the_deployed_program),
         cmocka_unit_test(methods_are_tried_at_each_width),
         cmocka_unit_test(the_text_has_bars_that_fall),
+        cmocka_unit_test(a_search_may_leave_layers_in_float),
         cmocka_unit_test(a_search_with_patterns_keeps_widths_and_is_logged),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(what_the_log_has_is_not_evaluated_again),

@@ -183,6 +183,8 @@ static void wide_accumulators_have_wide_biases(void **state)
     read_encoding(a, 7, add_encoding(a, t, 9, ITG_S16));
     read_encoding(a, 8, add_encoding(a, p, 16, ITG_S16));
     a->nodes[0].form = a->nodes[3].form = ITG_FORM_MAC;
+    a->nodes[0].spec = a->nodes[1].spec = 1; /* of cortex-m's lists, those of 16 bits */
+    a->nodes[3].spec = 3;
     a->nodes[0].acc.bits = 64;
     a->nodes[0].bias = bias;
     a->nodes[0].bias_count = 4;

@@ -334,8 +334,43 @@ static void match_takes_the_first_spec_that_admits_the_bits(void **state)
     assert_null(itg_hardware_match(hw, ITG_OP_ADD, mixed, 2, 0, 0));
     assert_ptr_equal(itg_hardware_match(hw, ITG_OP_MATMUL, sixteen, 2, 0, 0), &matmul->specs[3]);
     assert_ptr_equal(itg_hardware_match(hw, ITG_OP_MATMUL, eight, 1, 8, 0), &matmul->specs[0]);
-    assert_null(itg_hardware_match(hw, ITG_OP_CONV, eight, 1, 8, 1u << 2 /* a16 */));
-    assert_non_null(itg_hardware_match(hw, ITG_OP_MAX_POOL, eight, 1, 0, 1u << 2));
+    itg_hardware_destroy(hw);
+}
+
+static void what_fits_is_passed_over_until_the_last(void **state)
+{
+    (void)state;
+    itg_hardware *hw = load("tests/independent/hardware/choices.json"); /* 0 s8, 1 a8, 2 w8 */
+    const itg_hw_spec *specs = hw->ops[ITG_OP_CONV].specs;
+    const int32_t eight = 8, nine = 9;
+    for (int32_t k = 0; k < 5; k++) {
+        assert_ptr_equal(itg_hardware_match(hw, ITG_OP_CONV, &eight, 1, 4, k),
+                         &specs[k < 2 ? k : 2]);
+        assert_null(itg_hardware_match(hw, ITG_OP_CONV, &nine, 1, 4, k));
+        assert_int_equal(itg_hardware_dtype_after(hw, 3, 8, true, k), k == 0 ? 0 : 1);
+        assert_int_equal(itg_hardware_dtype_after(hw, 2, 8, true, k), 1);
+        assert_int_equal(itg_hardware_dtype_after(hw, 3, 9, true, k), -1);
+    }
+    itg_hardware_destroy(hw);
+}
+
+/* The activation that is fused into the node stays with it; others judge for themselves. */
+static void nodes_that_stay_float_take_what_follows_along(void **state)
+{
+    (void)state;
+    itg_hardware *hw = load("x86-vnni");
+    itg_graph *g = make_chain();
+    itg_arena *arena = itg_arena_create(0);
+    bool topology[32], in_float[32] = {true};
+    const char *reasons[32];
+    itg_error err = {0};
+    assert_int_equal(itg_hardware_topology_of(hw, g, in_float, arena, topology, reasons, &err),
+                     ITG_OK);
+    assert_false(topology[0]);
+    assert_string_equal(reasons[0], "the strategy leaves it in float");
+    assert_true(topology[g->node_count - 1]);
+    itg_arena_destroy(arena);
+    itg_graph_destroy(g);
     itg_hardware_destroy(hw);
 }
 
@@ -366,6 +401,8 @@ int main(void)
         cmocka_unit_test(only_the_single_reader_is_fused),
         cmocka_unit_test(a_fused_activation_needs_no_operator_of_its_own),
         cmocka_unit_test(match_takes_the_first_spec_that_admits_the_bits),
+        cmocka_unit_test(what_fits_is_passed_over_until_the_last),
+        cmocka_unit_test(nodes_that_stay_float_take_what_follows_along),
         cmocka_unit_test(dtype_for_keeps_negatives_out_of_unsigned_symmetric),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -576,6 +576,70 @@ static void weights_of_float_nodes_have_widths(void **state)
     }
 }
 
+/* "edge:alternatives" of each group with several, and "f" where its weights may be float. */
+static const char *ways(const itg_choice_space *space)
+{
+    static char text[200];
+    size_t used = 0;
+    *text = '\0';
+    for (int32_t i = 0; i < space->group_count; i++) {
+        const itg_choice_group *group = &space->groups[i];
+        if (group->alternatives == 1 && !group->may_be_float) continue;
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%d:%d%s", used > 0 ? " " : "",
+                             group->edges[0], group->alternatives, group->may_be_float ? "f" : "");
+    }
+    return text;
+}
+
+static void expect_ways(itg_hardware *hw, const char *expected)
+{
+    itg_graph *g = make_chain();
+    itg_choice_space *s = space_of(hw, g, NULL);
+    assert_string_equal(ways(s), expected);
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
+/* An 8-bit accumulator beside a 32-bit one; s8 and u8 differ in sign alone, a8 in its zero point.
+ */
+#define SEVERAL_WAYS(inputs, rest)                                                                 \
+    "{\"intaglio_hardware\": 1, \"name\": \"ways\", \"float\": true, \"dtypes\": {"                \
+    "\"u8\": {\"storage\": \"u8\", \"bits\": [2, 8]}, \"s8\": {\"storage\": \"s8\", \"bits\": "    \
+    "[2, 8]}, "                                                                                    \
+    "\"a8\": {\"storage\": \"s8\", \"bits\": [2, 8], \"zero_point\": true}, "                      \
+    "\"w8\": {\"storage\": \"s8\", \"bits\": [2, 8]}, \"w32\": {\"storage\": \"s32\", \"bits\": "  \
+    "[9, 32]}}, "                                                                                  \
+    "\"requantize\": {\"r\": {\"form\": \"tflite_double\"}}, \"fuse\": [[\"Conv\", \"Relu\"]], "   \
+    "\"operators\": {\"Conv\": [" inputs "]}" rest "}"
+#define WAY(acts, weights)                                                                         \
+    "{\"arithmetic\": \"mac\", \"inputs\": " acts ", \"outputs\": [\"a8\"], \"weights\": " weights \
+    ", \"accumulator\": {\"bits\": 32}, \"requantize\": \"r\"}"
+
+static void several_ways_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        /* Of make_chain's edges the convolutions' have widths: 0 and 1, 5 and 6. */
+        {SEVERAL_WAYS(WAY("[\"u8\", \"s8\"]", "[\"w8\"]"), ""), "1:1f 6:1f"},
+        {SEVERAL_WAYS(WAY("[\"u8\", \"s8\", \"a8\"]", "[\"w8\"]"), ""), "0:3 1:1f 5:3 6:1f"},
+        {SEVERAL_WAYS(WAY("[\"a8\"]", "[\"w8\"]") "," WAY("[\"a8\"]", "[\"w8\"]"), ""),
+         "1:2f 6:2f"},
+        {SEVERAL_WAYS(WAY("[\"a8\"]", "[\"w8\"]") "," WAY("[\"s8\"]", "[\"w8\"]"), ""),
+         "0:2 1:2f 5:2 6:2f"},
+        {SEVERAL_WAYS(WAY("[\"a8\"]", "[\"w32\"]"), ""), ""}, /* 32 bits are integers there */
+        {SEVERAL_WAYS(WAY("[\"a8\"]", "[\"w8\"]"),
+                      ", \"overrides\": [{\"node\": \"conv1\", \"float\": false}]"),
+         "6:1f"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_ways(parse(cases[i].text), cases[i].expected);
+    expect_ways(load("cortex-m"), ""); /* no float, and one way for each width */
+}
+
 /* Each of the four options names itself, at every end of what is possible. */
 static void options_out_of_range_are_refused(void **state)
 {
@@ -622,6 +686,7 @@ int main(void)
         cmocka_unit_test(stated_widths_are_not_held_to_classes),
         cmocka_unit_test(the_last_of_32_dtypes_is_one),
         cmocka_unit_test(weights_of_float_nodes_have_widths),
+        cmocka_unit_test(several_ways_are_counted),
         cmocka_unit_test(options_out_of_range_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,11 +152,18 @@ class Plan:
 
     def choose_spec(self, node):
         edges = self.edges_of[node]
-        for entry in self.entries(node):
-            if all(any(self.admits(name, e.bits) for name in entry["weights" if e.kind == "weight" else "inputs"])
-                   for e in edges if e.kind in ("weight", "activation")):
-                return entry
-        raise Mismatch("no spec for " + node.name)
+        fitting = [entry for entry in self.entries(node)
+                   if all(any(self.admits(name, e.bits) for name in entry["weights" if e.kind == "weight" else "inputs"])
+                          for e in edges if e.kind in ("weight", "activation"))]
+        passed_over = sum(e.threshold.get("passed_over", 0) for e in edges if e.kind == "weight")
+        return self.passing(fitting, passed_over, "spec for " + node.name)
+
+    @staticmethod
+    def passing(fitting, passed_over, what):
+        """The one behind so many, or the last."""
+        if not fitting:
+            raise Mismatch("no " + what)
+        return fitting[min(passed_over, len(fitting) - 1)]
 
     # ---- edges ----
 
@@ -254,12 +261,13 @@ class Plan:
             lo = min(float.fromhex(e.threshold["lo"]) for e in group)
             hi = max(float.fromhex(e.threshold["hi"]) for e in group)
             lists = [names for e in group for names in self.lists_of(e)]
-            for name, dtype in self.dtypes.items():
-                if all(name in names for names in lists) and self.admits(name, bits) \
-                        and (lo >= 0 or dtype.get("zero_point") or dtype["storage"][0] == "s"):
-                    break
-            else:
-                raise Mismatch("no dtype for '%s'" % group[0].value.name)
+            passed_over = {e.threshold.get("passed_over", 0) for e in group}
+            if len(passed_over) != 1:
+                raise Mismatch("tied edges that pass over different dtypes")
+            fitting = [dtype for name, dtype in self.dtypes.items()
+                       if all(name in names for names in lists) and self.admits(name, bits)
+                       and (lo >= 0 or dtype.get("zero_point") or dtype["storage"][0] == "s")]
+            dtype = self.passing(fitting, passed_over.pop(), "dtype for '%s'" % group[0].value.name)
             q = range_quantizer(dtype, bits, lo, hi, self.power)
             for e in group:
                 e.q = q

@@ -45,6 +45,26 @@ compare() {
     fi
 }
 
+# searched MODEL DATA SAMPLES: strategies of random searches on a target with several ways for the same widths, and float.
+searched() {
+    for seed in 1 2 3 4; do
+        name="$(basename "$1") on choices, random search $seed"
+        cases=$((cases + 1))
+        rm -f "$work/strategy.json"
+        "$intaglio" search "$1" --hw "$here/hardware/choices.json" --searcher random --seed $seed --trials 8 --min-sqnr 3 --allow-float '*' \
+            --threshold mse,max --data "$2" --search-samples 64 --calibration-samples 64 --fix conv2.weight=32 --recover none --scale 1/255 \
+            -o "$work/strategy.json" >/dev/null 2>"$work/errors"
+        theirs=$("$intaglio" simulate "$1" "$work/strategy.json" --definition --data "$2" --limit "$3" --json 2>>"$work/errors" | digest)
+        ours=$("$python" "$here/reproduce.py" "$1" "$work/strategy.json" "$2" --limit "$3" 2>>"$work/errors" | digest)
+        if [ ${#ours} -eq 64 ] && [ "$ours" = "$theirs" ]; then
+            echo "equal   $name"
+        else
+            failures=$((failures + 1))
+            echo "FAILED  $name: intaglio $theirs, reproduce.py ${ours:-$(tail -n 1 "$work/errors")}"
+        fi
+    done
+}
+
 # The emitted C, too: one model on one target.
 c_agrees() {
     case "$name" in "digits.onnx on cortex-m,"*) command -v cc >/dev/null || return 0 ;; *) return 0 ;; esac
@@ -96,6 +116,7 @@ wanted() { [ -z "${JOB:-}" ] || [ "$JOB" = "$1" ]; }
 
 wanted digits && matrix "$root/examples/digits.onnx" "$root/examples/digits_search_images.npy" \
     "$root/examples/digits_test_images.npy" 200 --scale 1/255
+wanted digits && searched "$root/examples/digits.onnx" "$root/examples/digits_search_images.npy" 100
 if wanted lowest; then
     cases=$((cases + 1))
     "$python" "$here/lowest.py" "$intaglio" "$root/examples" || failures=$((failures + 1))

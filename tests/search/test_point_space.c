@@ -111,11 +111,11 @@ static void a_point_gives_bits_and_methods_to_groups(void **state)
         .weight_methods.count = 2, .activation_methods.values = {ITG_THRESHOLD_AVG},
         .activation_methods.count = 1};
     itg_point_space *p = make(&n, &o);
-    int32_t point[64], bits[64];
+    int32_t point[64], bits[64], passed_over[64];
     itg_threshold_method methods[64];
     assert_true(p->space.dim_count <= 64 && p->groups->group_count <= 64);
     itg_point_space_corner(p, true, point);
-    itg_point_space_apply(p, point, bits, methods);
+    itg_point_space_apply(p, point, bits, methods, passed_over);
     for (int32_t i = 0; i < p->groups->group_count; i++) {
         const itg_choice_group *g = &p->groups->groups[i];
         assert_int_equal(bits[i], g->bits[0]);
@@ -125,7 +125,7 @@ static void a_point_gives_bits_and_methods_to_groups(void **state)
         int32_t group = p->dim_group[d];
         itg_point_space_corner(p, true, point);
         point[d] = p->dims[d].values[p->dims[d].count - 1];
-        itg_point_space_apply(p, point, bits, methods);
+        itg_point_space_apply(p, point, bits, methods, passed_over);
         for (int32_t i = 0; i < p->groups->group_count; i++) {
             const itg_choice_group *g = &p->groups->groups[i];
             bool mine = i == group;

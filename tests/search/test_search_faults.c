@@ -87,15 +87,16 @@ static void a_search_whose_goal_is_met(void **state)
 {
     (void)state;
     /* On cvm, annotation looks at the weights, too. */
-    static const char *const targets[] = {"cortex-m", "cvm"};
-    for (int i = 0; i < 2; i++)
-        search_survives(
-            targets[i],
-            &(itg_search_options){ITG_SEARCH_OPTIONS_VERSION, .recover = ITG_RECOVER_NONE,
-                                  .searcher = "greedy", .goal = goal_of((aim){.max_drop = 0.5}),
-                                  .trials = 6, .threads = 1,
-                                  .weight_methods.values = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
-                                  .weight_methods.count = 2});
+    static const char *const targets[] = {"cortex-m", "cvm",
+                                          "tests/independent/hardware/choices.json"};
+    for (int i = 0; i < 3; i++)
+        search_survives(targets[i],
+                        &(itg_search_options){
+                            ITG_SEARCH_OPTIONS_VERSION, .allow_float = {i == 2 ? '*' : '\0'},
+                            .recover = ITG_RECOVER_NONE, .searcher = "greedy",
+                            .goal = goal_of((aim){.max_drop = 0.5}), .trials = 6, .threads = 1,
+                            .weight_methods.values = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
+                            .weight_methods.count = 2});
 }
 
 static void a_search_whose_goal_is_not_met(void **state)

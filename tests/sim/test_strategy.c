@@ -81,7 +81,7 @@ static itg_strategy *resolve(world *w, int32_t weight_bits, int32_t bits,
     assert_true(w->space->group_count <= 64);
     itg_uniform_bits(w->space, weight_bits, bits, w->bits);
     itg_uniform_methods(w->space, weight_method, method, methods);
-    if (itg_strategy_resolve(w->cache, w->bits, methods, &s, &err) != ITG_OK)
+    if (itg_strategy_resolve(w->cache, w->bits, methods, NULL, &s, &err) != ITG_OK)
         fail_msg("%s", err.message);
     return s;
 }
@@ -200,7 +200,7 @@ static itg_status resolve_one(void *context, int worker, int64_t item, itg_error
     (void)worker;
     itg_uniform_methods(j->w->space, ITG_THRESHOLD_KL, ITG_THRESHOLD_MSE, methods);
     itg_uniform_bits(j->w->space, 2 + (int32_t)(item % 7), 2 + (int32_t)(item / 8), bits);
-    return itg_strategy_resolve(j->w->cache, bits, methods, &j->made[item], err);
+    return itg_strategy_resolve(j->w->cache, bits, methods, NULL, &j->made[item], err);
 }
 
 static void threads_resolve_the_same_and_strategies_outlive_the_cache(void **state)
@@ -303,7 +303,8 @@ static void statistics_that_are_missing_are_named(void **state)
     world_new(&w, false);
     itg_uniform_bits(w.space, 8, 8, w.bits);
     itg_uniform_methods(w.space, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MSE, methods);
-    assert_int_equal(itg_strategy_resolve(w.cache, w.bits, methods, &s, &err), ITG_BAD_ARGUMENT);
+    assert_int_equal(itg_strategy_resolve(w.cache, w.bits, methods, NULL, &s, &err),
+                     ITG_BAD_ARGUMENT);
     assert_string_equal(err.message, "net.onnx: threshold of 'x': no calibration statistics");
     assert_null(s);
     world_end(&w);
@@ -332,7 +333,7 @@ static void weights_that_are_no_numbers_are_named(void **state)
     itg_threshold_method methods[8];
     itg_uniform_bits(space, 8, 8, bits);
     itg_uniform_methods(space, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX, methods);
-    assert_int_equal(itg_strategy_resolve(cache, bits, methods, &s, &err), ITG_BAD_FILE);
+    assert_int_equal(itg_strategy_resolve(cache, bits, methods, NULL, &s, &err), ITG_BAD_FILE);
     assert_non_null(strstr(err.message, "net.onnx: threshold of 'gemm.w': "));
     assert_null(s);
     itg_threshold_cache_destroy(cache);

@@ -242,7 +242,7 @@ static bool resolves(void *context)
     if (done) {
         itg_threshold_method methods[64];
         itg_uniform_methods(r->space, ITG_THRESHOLD_MSE, ITG_THRESHOLD_KL, methods);
-        status = itg_strategy_resolve(cache, r->bits, methods, &s, &err);
+        status = itg_strategy_resolve(cache, r->bits, methods, NULL, &s, &err);
     }
     if (done) done = is_done(status, &err, s != NULL);
     if (done) {

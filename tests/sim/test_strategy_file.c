@@ -113,6 +113,7 @@ static void check_file(const itg_strategy_file *f, const itg_strategy_file *back
         assert_true(p->bits == q->bits && p->lo == q->lo && p->hi == q->hi &&
                     p->channel_count == q->channel_count);
         if (p->bits > 0) assert_int_equal(p->method, q->method);
+        assert_int_equal(p->passed_over, q->passed_over);
         for (int32_t i = 0; i < p->channel_count; i++)
             assert_true(p->channel[i] == q->channel[i]);
     }
@@ -166,6 +167,20 @@ static void round_trip_keeps_strategy_annotation_and_digest(void **state)
     itg_annotated_destroy(a);
     itg_strategy_close(back);
     itg_strategy_close(NULL);
+    case_end(&c);
+}
+
+static void what_is_passed_over_survives(void **state)
+{
+    sim_case c = make_case();
+    itg_strategy_file f = file_of(&c), *back = NULL;
+    (void)state;
+    f.strategy->edges[0].passed_over = 2;   /* of a range */
+    f.strategy->edges[1].passed_over = 255; /* of weights */
+    assert_int_equal(itg_strategy_save(&f, c.g, PATH, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_open(c.g, PATH, &back, NULL), ITG_OK);
+    check_file(&f, back);
+    itg_strategy_close(back);
     case_end(&c);
 }
 
@@ -266,6 +281,11 @@ static const damage damages[] = {
      "strategy.thresholds[0].hi: expected a string, got 0.25", ITG_BAD_FILE},
     {"\"lo\": ", "\"low\": ", "strategy.thresholds[0]: unknown key 'low'", ITG_BAD_FILE},
     {", \"hi\": \"0x1.5555555555555p-2\"", "", "strategy.thresholds[0]: missing key 'hi'",
+     ITG_BAD_FILE},
+    {"\"lo\": ", "\"passed_over\": 256, \"lo\": ",
+     "strategy.thresholds[0].passed_over: expected an integer from 0 to 255, got 256",
+     ITG_BAD_FILE},
+    {"\"lo\": ", "\"passed_over\": -1, \"lo\": ", "strategy.thresholds[0].passed_over: expected",
      ITG_BAD_FILE},
     {"\"lo\": ", "\"channels\": [\"0x1p+0\"], \"lo\": ", "strategy.thresholds[0]: expected either",
      ITG_BAD_FILE},
@@ -445,6 +465,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip_keeps_strategy_annotation_and_digest),
+        cmocka_unit_test(what_is_passed_over_survives),
         cmocka_unit_test(extreme_thresholds_survive),
         cmocka_unit_test(damaged_members_are_refused_by_file_and_place),
         cmocka_unit_test(another_preparation_is_refused),

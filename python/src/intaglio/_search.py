@@ -511,6 +511,7 @@ def search(
     only: Union[str, Sequence[str], None] = None,
     skip: Union[str, Sequence[str], None] = None,
     fix: Union[str, Mapping[str, int], None] = None,
+    allow_float: Union[str, Sequence[str], None] = None,
     calibration_samples: int = 512,
     search_samples: int = 1024,
     selection_samples: Optional[int] = None,
@@ -551,8 +552,9 @@ def search(
     Search. searcher: its name and parameters, "anneal:t0=0.5" (searchers() lists them; default hybrid, for fronts sweep or
     evolve), or an object with ask and tell (Searcher). seed: any whole number. trials, seconds, patience: when it
     ends; tolerance: see the program's help. *_bits: widths to try, (min, max). threshold, weight_threshold: methods to
-    choose among. only, skip: patterns of names of values, nodes or edges; fix: {pattern: bits}. recover: codes of weights
-    (docs/recover.md). baseline: also search with hago-greedy. no_racing: run all samples of every trial.
+    choose among. only, skip: patterns of names of values, nodes or edges; fix: {pattern: bits};
+    allow_float: patterns of layers that may run in float, where the hardware has it (32 is then a width of their weights).
+    recover: codes of weights (docs/recover.md). baseline: also search with hago-greedy. no_racing: run all samples of every trial.
     start: begin at the widths of a Strategy of this model (or its file), or of a Model that is quantized already (or its
     .onnx file); what does not fit is among the result's notes.
 
