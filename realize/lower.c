@@ -102,7 +102,7 @@ static itg_status set_up(itg_lowering *l)
     for (int32_t i = 0; i < l->output_count && status == ITG_OK; i++)
         status = set_up_value(
             l, itg_annotated_edge(l->a, l->outputs[i].node, l->outputs[i].slot)->value);
-    for (itg_id n = 0; n < l->g->node_count && status == ITG_OK && l->known != NULL; n++)
+    for (itg_id n = l->needed_first; n < l->needed_end && status == ITG_OK && l->known != NULL; n++)
         if (l->needed[n]) status = set_up_node(l, n);
     if (status != ITG_OK) return status;
     for (int32_t i = 0; i < l->g->output_count; i++) {
@@ -160,7 +160,7 @@ static itg_status lower_known(itg_lowering *l, const itg_tap *tap)
 static size_t most_inputs(const itg_lowering *l)
 {
     size_t n = (size_t)l->g->input_count + (size_t)l->output_count;
-    for (itg_id i = 0; i < l->g->node_count && l->known != NULL; i++)
+    for (itg_id i = l->needed_first; i < l->needed_end && l->known != NULL; i++)
         if (l->needed[i]) n += (size_t)l->g->nodes[i].input_count;
     return n;
 }
@@ -176,11 +176,11 @@ static itg_status lower_graph(itg_lowering *l)
         if (l->known == NULL || l->read[l->g->inputs[i]]) status = lower_input(l, i);
     for (int32_t i = 0; i < l->output_count && status == ITG_OK; i++)
         status = lower_known(l, &l->outputs[i]);
-    for (itg_id n = 0; n < l->g->node_count && status == ITG_OK && l->known != NULL; n++)
+    for (itg_id n = l->needed_first; n < l->needed_end && status == ITG_OK && l->known != NULL; n++)
         for (int32_t i = 0; i < l->g->nodes[n].input_count && status == ITG_OK && l->needed[n]; i++)
             status = lower_known(l, &(itg_tap){n, i});
-    for (itg_id n = 0; n < l->g->node_count && status == ITG_OK; n++)
-        if (l->needed == NULL || l->needed[n]) status = lowerings[l->a->nodes[n].form](l, n);
+    for (itg_id n = l->needed_first; n < l->needed_end && status == ITG_OK; n++)
+        if (l->needed[n]) status = lowerings[l->a->nodes[n].form](l, n);
     for (; p->output_count < l->output_count && status == ITG_OK; p->output_count++) {
         const itg_tap *tap = &l->outputs[p->output_count];
         status = itg_lower_edge(l, tap->node, tap->slot, &p->outputs[p->output_count]);
@@ -221,24 +221,42 @@ static itg_status begin(itg_lowering *l)
     return status;
 }
 
-/* Finds the nodes that the outputs depend on. */
+/* Marks a value that is read. Nodes are looked at from the last one down to the first one that is
+ * needed; *open counts the values whose producers are still to come. */
+static void mark_read(itg_lowering *l, itg_id value, int32_t *open)
+{
+    const itg_id producer = l->g->values[value].producer;
+    if (l->read[value]) return;
+    l->read[value] = true;
+    if (producer == ITG_NONE) return;
+    ++*open;
+    if (producer >= l->needed_end) l->needed_end = producer + 1;
+}
+
+/* Finds the nodes that the outputs depend on, and the range that they are in: of one layer in a
+ * long network it is short. */
 static itg_status find_needed(itg_lowering *l)
 {
     const itg_graph *g = l->g;
+    int32_t open = 0;
     l->read = itg_arena_array(l->p->arena, (size_t)g->value_count + 1, sizeof *l->read);
     l->needed = itg_arena_array(l->p->arena, (size_t)g->node_count + 1, sizeof *l->needed);
     if (l->read == NULL || l->needed == NULL) return itg_lower_no_memory(l);
     for (int32_t i = 0; i < l->output_count; i++)
         if (known_edge(l, &l->outputs[i]) == ITG_NONE)
-            l->read[itg_annotated_edge(l->a, l->outputs[i].node, l->outputs[i].slot)->value] = true;
-    for (itg_id n = g->node_count - 1; n >= 0; n--) {
+            mark_read(l, itg_annotated_edge(l->a, l->outputs[i].node, l->outputs[i].slot)->value,
+                      &open);
+    for (l->needed_first = l->needed_end; open > 0; l->needed_first--) {
+        const itg_id n = l->needed_first - 1;
         const itg_node *node = &g->nodes[n];
-        for (int32_t i = 0; i < node->output_count; i++)
-            l->needed[n] =
-                l->needed[n] || (node->outputs[i] != ITG_NONE && l->read[node->outputs[i]]);
+        for (int32_t i = 0; i < node->output_count; i++) {
+            if (node->outputs[i] == ITG_NONE || !l->read[node->outputs[i]]) continue;
+            l->needed[n] = true;
+            open--;
+        }
         for (int32_t i = 0; i < node->input_count && l->needed[n]; i++)
             if (node->inputs[i] != ITG_NONE && known_edge(l, &(itg_tap){n, i}) == ITG_NONE)
-                l->read[node->inputs[i]] = true;
+                mark_read(l, node->inputs[i], &open);
     }
     return ITG_OK;
 }

@@ -15,10 +15,11 @@ typedef struct itg_lowering {
     itg_names names;
     const itg_tap *outputs; /* [output_count] */
     int32_t output_count;
-    bool *needed;           /* [nodes]: the outputs depend on it */
-    bool *read;             /* [values]: the same of values that are not known */
-    const itg_known *known; /* NULL: nothing is known, and all inputs are the program's */
-    int32_t *from;          /* as itg_realize_taps */
+    bool *needed;                    /* [nodes]: the outputs depend on it */
+    bool *read;                      /* [values]: the same of values that are not known */
+    itg_id needed_first, needed_end; /* needed nodes are of this range; end: one behind the last */
+    const itg_known *known;          /* NULL: nothing is known, and all inputs are the program's */
+    int32_t *from;                   /* as itg_realize_taps */
     itg_error *err;
 } itg_lowering;
 

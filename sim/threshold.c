@@ -5,13 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const names[ITG_THRESHOLD_METHOD_COUNT] = {[ITG_THRESHOLD_MAX] = "max",
-                                                              [ITG_THRESHOLD_AVG] = "avg",
-                                                              [ITG_THRESHOLD_PERCENTILE] =
-                                                                  "percentile",
-                                                              [ITG_THRESHOLD_POWER2] = "power2",
-                                                              [ITG_THRESHOLD_MSE] = "mse",
-                                                              [ITG_THRESHOLD_KL] = "kl"};
+static const char *const names[ITG_THRESHOLD_METHOD_COUNT] = {
+    [ITG_THRESHOLD_MAX] = "max",
+    [ITG_THRESHOLD_AVG] = "avg",
+    [ITG_THRESHOLD_PERCENTILE] = "percentile",
+    [ITG_THRESHOLD_POWER2] = "power2",
+    [ITG_THRESHOLD_MSE] = "mse",
+    [ITG_THRESHOLD_KL] = "kl",
+    [ITG_THRESHOLD_PERCENTILE_99_9] = "percentile99.9",
+    [ITG_THRESHOLD_PERCENTILE_99_999] = "percentile99.999"};
 
 const char *itg_threshold_name(itg_threshold_method method)
 {
@@ -111,7 +113,13 @@ itg_status itg_threshold_estimate(itg_threshold_method method, const itg_value_s
             range = itg_threshold_average(stats);
             break;
         case ITG_THRESHOLD_PERCENTILE:
-            range = itg_threshold_percentile(stats);
+            range = itg_threshold_percentile(stats, 1e-4);
+            break;
+        case ITG_THRESHOLD_PERCENTILE_99_9:
+            range = itg_threshold_percentile(stats, 1e-3);
+            break;
+        case ITG_THRESHOLD_PERCENTILE_99_999:
+            range = itg_threshold_percentile(stats, 1e-5);
             break;
         case ITG_THRESHOLD_POWER2:
             range = itg_threshold_power2(target, full);

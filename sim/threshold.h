@@ -44,7 +44,8 @@ itg_range itg_threshold_search(const itg_threshold_target *target, itg_range ful
 
 /* By method; stats have finite elements and full is not [0,0]. */
 itg_range itg_threshold_average(const itg_value_stats *stats);
-itg_range itg_threshold_percentile(const itg_value_stats *stats);
+/* outside: the share of the elements beyond the range, on each side. */
+itg_range itg_threshold_percentile(const itg_value_stats *stats, double outside);
 itg_range itg_threshold_power2(const itg_threshold_target *target, itg_range full);
 itg_status itg_threshold_mse(const itg_value_stats *stats, const itg_threshold_target *target,
                              itg_range full, itg_range *out, itg_error *err);

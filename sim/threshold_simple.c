@@ -2,9 +2,6 @@
 #include "sim/threshold.h"
 #include "kernels/math.h"
 
-/* Share of the elements that lie outside on each side: 0.01 %. */
-#define TAIL 1e-4
-
 itg_range itg_threshold_average(const itg_value_stats *stats)
 {
     return (itg_range){stats->average_min < 0 ? stats->average_min : 0.0,
@@ -31,9 +28,9 @@ static double quantile(const int64_t *bins, double width, double mass)
     return 0.0;
 }
 
-itg_range itg_threshold_percentile(const itg_value_stats *stats)
+itg_range itg_threshold_percentile(const itg_value_stats *stats, double outside)
 {
-    const double mass = TAIL * (double)stats->count, width = itg_ldexp(1.0, stats->exponent);
+    const double mass = outside * (double)stats->count, width = itg_ldexp(1.0, stats->exponent);
     const double hi = quantile(stats->positive, width, mass),
                  lo = -quantile(stats->negative, width, mass);
     const double max = stats->max > 0 ? (double)stats->max : 0.0,

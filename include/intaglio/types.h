@@ -331,10 +331,12 @@ itg_status itg_accel_chosen(const char **out, itg_error *err);
 typedef enum itg_threshold_method {
     ITG_THRESHOLD_MAX,
     ITG_THRESHOLD_AVG,
-    ITG_THRESHOLD_PERCENTILE,
+    ITG_THRESHOLD_PERCENTILE, /* 99.99 %: so many of the elements lie within, on each side */
     ITG_THRESHOLD_POWER2,
     ITG_THRESHOLD_MSE,
     ITG_THRESHOLD_KL,
+    ITG_THRESHOLD_PERCENTILE_99_9,
+    ITG_THRESHOLD_PERCENTILE_99_999,
     ITG_THRESHOLD_METHOD_COUNT
 } itg_threshold_method;
 

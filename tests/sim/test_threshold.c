@@ -250,10 +250,16 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void percentile_leaves_a_ten_thousandth_outside_on_each_side(void **state)
+static void percentiles_leave_their_share_outside_on_each_side(void **state)
 {
     (void)state;
-    enum { MANY = 50000 }; /* 5 elements outside */
+    enum { MANY = 100000 };
+    static const struct {
+        itg_threshold_method method;
+        int outside;
+    } cases[] = {{ITG_THRESHOLD_PERCENTILE, 10},
+                 {ITG_THRESHOLD_PERCENTILE_99_9, 100},
+                 {ITG_THRESHOLD_PERCENTILE_99_999, 1}};
     float *x = malloc(MANY * sizeof *x);
     const itg_threshold_target t = {8, false, false, false};
     itg_rng rng;
@@ -263,11 +269,14 @@ static void percentile_leaves_a_ten_thousandth_outside_on_each_side(void **state
     for (int i = 0; i < MANY; i++)
         x[i] = (float)(normal(&rng) * (i % 2 ? 1 : 3));
     itg_value_stats *s = stats_of(x, MANY);
-    estimate(ITG_THRESHOLD_PERCENTILE, s, &t, &lo, &hi);
     qsort(x, MANY, sizeof *x, compare);
     const double width = ldexp(1, s->exponent);
-    assert_true(hi >= (double)x[MANY - 6] - width && hi <= (double)x[MANY - 5] + width);
-    assert_true(lo <= (double)x[5] + width && lo >= (double)x[4] - width);
+    for (int i = 0; i < 3; i++) {
+        const int n = cases[i].outside;
+        estimate(cases[i].method, s, &t, &lo, &hi);
+        assert_true(hi >= (double)x[MANY - n - 1] - width && hi <= (double)x[MANY - n] + width);
+        assert_true(lo <= (double)x[n] + width && lo >= (double)x[n - 1] - width);
+    }
     free(s);
     free(x);
 }
@@ -434,7 +443,8 @@ static void single_values_and_zeros_are_kept(void **state)
                 if (m == ITG_THRESHOLD_POWER2) {
                     assert_true(want == 0 ? hi - lo == 0
                                           : hi - lo >= fabs(want) && hi - lo < 2 * fabs(want));
-                } else if (m == ITG_THRESHOLD_PERCENTILE) {
+                } else if (m == ITG_THRESHOLD_PERCENTILE || m == ITG_THRESHOLD_PERCENTILE_99_9 ||
+                           m == ITG_THRESHOLD_PERCENTILE_99_999) {
                     assert_true(fabs(hi + lo - want) <= 1e-3 * fabs(want)); /* within its bin */
                 } else {
                     if (lo != fmin(want, 0) || hi != fmax(want, 0))
@@ -564,7 +574,7 @@ int main(void)
         cmocka_unit_test(mse_at_many_bits_keeps_nearly_the_whole_range),
         cmocka_unit_test(a_range_tells_of_negative_values_only_where_there_are_some),
         cmocka_unit_test(max_average_and_power2_follow_their_formulas),
-        cmocka_unit_test(percentile_leaves_a_ten_thousandth_outside_on_each_side),
+        cmocka_unit_test(percentiles_leave_their_share_outside_on_each_side),
         cmocka_unit_test(kl_finds_the_clip_of_least_divergence),
         cmocka_unit_test(kl_spends_codes_only_on_elements_that_they_can_hold),
         cmocka_unit_test(kl_saturates_few_elements_at_any_width),

@@ -182,13 +182,13 @@ static void a_quantile_never_lies_beyond_the_extremes(void **state)
     const float values[] = {-1.0001f, 1.0001f, 0.5f, -0.5f};
     const int64_t counts[] = {100, 100, 100, 100};
     itg_value_stats *s = stats_of(values, counts, 4);
-    itg_range r = itg_threshold_percentile(s);
+    itg_range r = itg_threshold_percentile(s, 1e-4);
     assert_true(r.hi == (double)1.0001f && r.lo == -(double)1.0001f);
     free(s);
     /* And within them, where more than a ten thousandth lies further in. */
     const int64_t lonely[] = {1, 1, 20000, 20000};
     s = stats_of(values, lonely, 4);
-    r = itg_threshold_percentile(s);
+    r = itg_threshold_percentile(s, 1e-4);
     assert_true(r.hi >= 0.5 && r.hi < 0.51 && r.lo <= -0.5 && r.lo > -0.51);
     free(s);
 }

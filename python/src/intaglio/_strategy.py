@@ -398,7 +398,7 @@ def uniform(
     input_bits, output_bits: others for the network's inputs and outputs.
     data: samples to calibrate on, [samples, ...], the first calibration_samples of them (None: 1024, and up to 4096 for
     a small network); None only for hardware that quantizes nothing.
-    threshold, weight_threshold: methods: "max", "avg", "percentile", "power2", "mse", "kl".
+    threshold, weight_threshold: methods: "max", "avg", "percentile", "power2", "mse", "kl", "percentile99.9", "percentile99.999".
     recover: how codes of weights are chosen: "auto", "none", "scales" or "round" (docs/recover.md).
     float_kernels: that calibrate: "reference", or "onednn" where the build has it: quicker, and its statistics repeat on
     the same machine only. threads: 0: all of the machine; no result depends on it."""
