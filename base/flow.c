@@ -36,7 +36,8 @@ static int32_t collect(const itg_flow *flow, itg_placed *items, int32_t *item_of
         const itg_flow_tensor *t = &flow->tensors[i];
         if (t->home != i) continue;
         item_of[i] = count;
-        items[count++] = (itg_placed){t->room, 0, t->first, t->last, i};
+        items[count++] =
+            (itg_placed){.bytes = t->room, .first = t->first, .last = t->last, .index = i};
     }
     for (int32_t i = 0; i < flow->tensor_count; i++) {
         const itg_flow_tensor *t = &flow->tensors[i];

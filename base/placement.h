@@ -10,6 +10,7 @@
 typedef struct itg_placed {
     uint64_t bytes, offset;
     int32_t first, last, index;
+    int32_t place; /* for the two: its place in the order of sizes */
 } itg_placed;
 
 /* Sets every offset so that no two things share a byte at one time, and *end to the bytes needed.
@@ -35,8 +36,22 @@ static inline uint64_t itg_place_rounded(uint64_t bytes, uint64_t alignment)
 }
 
 /* ---- for the two (placement.c) ---- */
+/* Of many items, most of which are needed at different times: which others each one meets. */
+typedef struct itg_meetings {
+    int32_t *first; /* [count + 1]: those of item `place` are others[first[place]] and behind */
+    int32_t *others;
+    const itg_placed **by_place; /* [count]: where the item was placed; NULL: it was not yet */
+    const itg_placed **room;     /* [count] */
+} itg_meetings;
+
 /* Sorts by size, larger first; equal sizes in order of index, so that the order is one. */
 void itg_place_sort(itg_placed *items, int32_t count);
+/* Finds the meetings of sorted items; none of few items, or where nearly all meet: they are then
+ * compared one by one, with the same result. */
+itg_status itg_meetings_find(const itg_placed *items, int32_t count, itg_meetings *out,
+                             itg_error *err);
+void itg_meetings_free(itg_meetings *m);
 /* Places the items in this order, into `placed` [count], sorted by offset; returns the end. */
-uint64_t itg_place_in_order(const itg_placed *items, int32_t count, itg_placed *placed);
+uint64_t itg_place_in_order(const itg_placed *items, int32_t count, itg_meetings *m,
+                            itg_placed *placed);
 #endif

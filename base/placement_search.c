@@ -15,6 +15,7 @@ typedef struct search {
     itg_placed *order, *trial, *placed, *best; /* [count] each */
     uint64_t *breadth;                         /* [count]: most bytes live during its life */
     uint64_t least, end, work;                 /* lower bound; end of `best`; work that is left */
+    itg_meetings meetings;
 } search;
 
 /* ---- bytes needed over time ---- */
@@ -103,7 +104,7 @@ static int by_key(const void *a, const void *b)
 /* Places the trial order, which becomes the order if it is no worse. */
 static bool attempt(search *s)
 {
-    uint64_t end = itg_place_in_order(s->trial, s->count, s->placed);
+    uint64_t end = itg_place_in_order(s->trial, s->count, &s->meetings, s->placed);
     uint64_t cost = (uint64_t)s->count * (uint64_t)s->count;
     s->work = s->work > cost ? s->work - cost : 0;
     if (end > s->end) return false;
@@ -228,13 +229,15 @@ itg_status itg_place_well(itg_placed *items, int32_t count, uint64_t alignment, 
             items[i].bytes = itg_place_rounded(items[i].bytes, alignment);
         itg_place_sort(items, count);
         memcpy(s.trial, items, n * sizeof *items);
-        (void)attempt(&s);
-        if (s.end > s.least && s.work > 0) status = improve(&s, items, err);
+        status = itg_meetings_find(items, count, &s.meetings, err);
+        if (status == ITG_OK) (void)attempt(&s);
+        if (status == ITG_OK && s.end > s.least && s.work > 0) status = improve(&s, items, err);
     }
     if (status == ITG_OK) {
         memcpy(items, s.best, n * sizeof *items);
         *end = s.end;
     }
+    itg_meetings_free(&s.meetings);
     free(rooms);
     free(s.breadth);
     return status;

@@ -64,12 +64,16 @@ static itg_status place_all(itg_batch_plan *plan)
         size_t bytes;
         if (!x->used) continue;
         if (!place_bytes(plan, i, &bytes)) status = too_large(plan);
-        if (status == ITG_OK) items[count++] = (itg_placed){bytes, 0, x->first, x->last, i};
+        if (status == ITG_OK)
+            items[count++] =
+                (itg_placed){.bytes = bytes, .first = x->first, .last = x->last, .index = i};
     }
     for (int32_t i = 0; i < plan->operation_count && status == ITG_OK; i++) {
         size_t bytes = plan->operations[i].scratch_bytes;
         if (bytes > ITG_PROGRAM_MAX_BYTES) status = too_large(plan);
-        if (bytes > 0) items[count++] = (itg_placed){bytes + SLACK, 0, i, i, places + i};
+        if (bytes > 0)
+            items[count++] =
+                (itg_placed){.bytes = bytes + SLACK, .first = i, .last = i, .index = places + i};
     }
     uint64_t end = 0;
     if (status == ITG_OK)

@@ -66,7 +66,11 @@ static int32_t random_items(itg_rng *rng, itg_placed *items, int32_t most, int32
     for (int32_t i = 0; i < count; i++) {
         int32_t first = (int32_t)itg_rng_below(rng, (uint64_t)times);
         int32_t length = (int32_t)itg_rng_below(rng, (uint64_t)times / 2);
-        items[i] = (itg_placed){1 + itg_rng_below(rng, 30), 77, first, first + length, i};
+        items[i] = (itg_placed){.bytes = 1 + itg_rng_below(rng, 30),
+                                .offset = 77,
+                                .first = first,
+                                .last = first + length,
+                                .index = i};
     }
     return count;
 }
@@ -197,6 +201,47 @@ static void placements_are_always_the_same(void **state)
     assert_true(places == 291692111666690352U);
 }
 
+/* Many things in a long time, each with few others: the same places as by comparing all. */
+static void few_meetings_make_no_difference(void **state)
+{
+    (void)state;
+    enum { MANY = 3000 };
+    itg_placed *items = calloc(MANY, sizeof *items), *one = calloc(MANY, sizeof *one),
+               *other = calloc(MANY, sizeof *other);
+    itg_rng rng;
+    itg_error err = {0};
+    itg_rng_init(&rng, 9);
+    for (int round = 0; round < 6; round++) {
+        const uint64_t longest = round == 5 ? MANY : 1 + 6 * (uint64_t)round;
+        itg_meetings found, none = {0};
+        for (int32_t i = 0; i < MANY; i++) {
+            const int32_t first = (int32_t)itg_rng_below(&rng, MANY);
+            items[i] = (itg_placed){.bytes = 8 * (1 + itg_rng_below(&rng, 6)),
+                                    .first = first,
+                                    .last = first + (int32_t)itg_rng_below(&rng, longest),
+                                    .index = i};
+        }
+        itg_place_sort(items, MANY);
+        assert_int_equal(itg_meetings_find(items, MANY, &found, &err), ITG_OK);
+        assert_int_equal(found.first != NULL, round < 5); /* there everything meets everything */
+        for (int32_t i = MANY - 1; i > 0; i--) {          /* any order */
+            const int32_t k = (int32_t)itg_rng_below(&rng, (uint64_t)i + 1);
+            const itg_placed kept = items[i];
+            items[i] = items[k];
+            items[k] = kept;
+        }
+        const uint64_t end = itg_place_in_order(items, MANY, &found, one);
+        assert_int_equal(itg_place_in_order(items, MANY, &none, other), end);
+        for (int32_t i = 0; i < MANY; i++)
+            assert_true(one[i].index == other[i].index && one[i].offset == other[i].offset);
+        assert_apart(one, MANY, 8, end);
+        itg_meetings_free(&found);
+    }
+    free(items);
+    free(one);
+    free(other);
+}
+
 static void nothing_needs_nothing(void **state)
 {
     (void)state;
@@ -214,6 +259,7 @@ int main(void)
         cmocka_unit_test(many_things_lie_apart_at_every_alignment),
         cmocka_unit_test(the_end_does_not_depend_on_the_order_of_items),
         cmocka_unit_test(placements_are_always_the_same),
+        cmocka_unit_test(few_meetings_make_no_difference),
         cmocka_unit_test(nothing_needs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
