@@ -83,7 +83,7 @@ static bool sweep_times(const itg_placed *const *sorted, int32_t items, int32_t 
     return true;
 }
 
-/* Turns counts into where lists begin, and back to that after they moved on. */
+/* Turns the counts of lists into where they begin. */
 static void list_begins(int32_t *first, int32_t count)
 {
     int32_t sum = 0;

@@ -336,18 +336,13 @@ static int32_t count_dtypes(const builder *b, const itg_choice_group *group, int
 static int32_t count_specs(const builder *b, itg_id node, const itg_choice_group *inputs,
                            const itg_choice_group *weights)
 {
-    const itg_hw_op *op = &b->hw->ops[b->g->nodes[node].op];
+    const itg_op op = b->g->nodes[node].op;
     int32_t most = 1;
     for (int32_t i = 0; i < inputs->bits_count; i++)
-        for (int32_t w = 0; w < weights->bits_count; w++) {
-            int32_t count = 0;
-            for (int32_t s = 0; s < op->spec_count; s++)
-                count += itg_hardware_dtype_for(b->hw, op->specs[s].input_mask, inputs->bits[i],
-                                                false) >= 0 &&
-                         itg_hardware_dtype_for(b->hw, op->specs[s].weight_mask, weights->bits[w],
-                                                false) >= 0;
-            if (count > most) most = count;
-        }
+        for (int32_t w = 0; w < weights->bits_count; w++)
+            while (itg_hardware_match(b->hw, op, &inputs->bits[i], 1, weights->bits[w], most) !=
+                   itg_hardware_match(b->hw, op, &inputs->bits[i], 1, weights->bits[w], most - 1))
+                most++;
     return most;
 }
 
