@@ -1,4 +1,5 @@
 #include "recover/gradient.h"
+#include "kernels/clones.h"
 #include "kernels/float_ops.h"
 #include "kernels/math.h"
 #include "recover/gradient_rules.h"
@@ -7,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROUNDER 12582912.0f /* 1.5 * 2^23 */
+
 struct itg_gradient_plan {
     const itg_graph *g;
     itg_rule *rules;   /* [nodes] */
@@ -14,6 +17,7 @@ struct itg_gradient_plan {
     int64_t *elements; /* [values]; 0: a constant */
     int64_t scratch;   /* elements */
     bool is_classifier;
+    const itg_quantizer *const *grids; /* [values]; NULL: no value is rounded */
 };
 
 struct itg_gradient_run {
@@ -51,11 +55,13 @@ int64_t itg_gradient_bytes(const itg_graph *g)
 }
 
 /* A value is unknown if a reader has no rule, or if a result of the reader is unknown. */
-static void find_known(itg_gradient_plan *p)
+static void find_known(itg_gradient_plan *p, bool inputs)
 {
     const itg_graph *g = p->g;
     for (itg_id v = 0; v < g->value_count; v++)
         p->known[v] = !g->values[v].data && g->values[v].dtype == ITG_F32;
+    for (int32_t i = 0; i < g->input_count && !inputs; i++)
+        p->known[g->inputs[i]] = false;
     for (itg_id n = g->node_count - 1; n >= 0; n--) {
         const itg_node *node = &g->nodes[n];
         bool ok = p->rules[n].fn != NULL;
@@ -79,7 +85,8 @@ void itg_gradient_plan_destroy(itg_gradient_plan *p)
     free(p);
 }
 
-itg_status itg_gradient_plan_create(const itg_graph *g, itg_gradient_plan **out, itg_error *err)
+itg_status itg_gradient_plan_create(const itg_graph *g, bool inputs, itg_gradient_plan **out,
+                                    itg_error *err)
 {
     itg_gradient_plan *p = calloc(1, sizeof *p);
     if (!p) return itg_fail(err, ITG_NO_MEMORY, "no memory for gradients");
@@ -88,7 +95,8 @@ itg_status itg_gradient_plan_create(const itg_graph *g, itg_gradient_plan **out,
                              calloc((size_t)g->value_count + 1, sizeof *p->known),
                              calloc((size_t)g->value_count + 1, sizeof *p->elements),
                              0,
-                             itg_model_is_classifier(g)};
+                             itg_model_is_classifier(g),
+                             NULL};
     itg_status status = p->rules && p->known && p->elements
                             ? ITG_OK
                             : itg_fail(err, ITG_NO_MEMORY, "no memory for gradients");
@@ -99,12 +107,17 @@ itg_status itg_gradient_plan_create(const itg_graph *g, itg_gradient_plan **out,
         if (p->rules[n].scratch > p->scratch) p->scratch = p->rules[n].scratch;
     }
     if (status == ITG_OK) {
-        find_known(p);
+        find_known(p, inputs);
         *out = p;
     } else {
         itg_gradient_plan_destroy(p);
     }
     return status;
+}
+
+void itg_gradient_plan_round(itg_gradient_plan *plan, const itg_quantizer *const *grids)
+{
+    plan->grids = grids;
 }
 
 bool itg_gradient_is_known(const itg_gradient_plan *plan, itg_id value)
@@ -187,6 +200,55 @@ static void bind(const itg_gradient_run *r, const itg_node *n)
     }
 }
 
+/* ---- grids ---- */
+
+/* The ends of a grid, as multiples of its step from its zero point. */
+typedef struct span {
+    float step, lo, hi;
+} span;
+
+static bool span_of(const itg_gradient_plan *p, itg_id value, span *out)
+{
+    const itg_quantizer *q = p->grids && value != ITG_NONE ? p->grids[value] : NULL;
+    if (!q) return false;
+    *out = (span){q->scale[0], (float)(q->qmin - q->zero_point), (float)(q->qmax - q->zero_point)};
+    return true;
+}
+
+ITG_CLONES static void recover_round(float *x, span s, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float steps = x[i] / s.step;
+        steps = steps < s.hi ? steps : s.hi;
+        steps = steps > s.lo ? steps : s.lo;
+        steps += ROUNDER; /* beyond it floats are integers */
+        x[i] = (steps - ROUNDER) * s.step;
+    }
+}
+
+/* Clears gradients where the value lies at an end. */
+ITG_CLONES static void recover_clear_clipped(float *gradient, const float *x, span s, int64_t n)
+{
+    const float lo = (s.lo + 0.5f) * s.step, hi = (s.hi - 0.5f) * s.step;
+    for (int64_t i = 0; i < n; i++)
+        gradient[i] = x[i] > lo && x[i] < hi ? gradient[i] : 0;
+}
+
+static void round_value(const itg_gradient_run *r, itg_id value)
+{
+    span s;
+    if (span_of(r->plan, value, &s))
+        recover_round(r->values[value].data, s, r->plan->elements[value]);
+}
+
+static void clear_clipped(const itg_gradient_run *r, itg_id value)
+{
+    span s;
+    if (span_of(r->plan, value, &s) && r->gradients[value])
+        recover_clear_clipped(r->gradients[value], r->values[value].data, s,
+                              r->plan->elements[value]);
+}
+
 static itg_status forward(const itg_gradient_run *r, itg_error *err)
 {
     const itg_graph *g = r->plan->g;
@@ -199,6 +261,8 @@ static itg_status forward(const itg_gradient_run *r, itg_error *err)
         bind(r, node);
         status =
             itg_float_eval(node->op, &node->attrs, r->in, node->input_count, r->out, outputs, err);
+        for (int32_t k = 0; k < outputs; k++)
+            round_value(r, node->outputs[k]);
     }
     return status;
 }
@@ -237,32 +301,65 @@ static void draw(const itg_gradient_run *r, int64_t sample)
     }
 }
 
-static void backward(const itg_gradient_run *r, int64_t sample)
+static void clear(const itg_gradient_run *r)
+{
+    const itg_gradient_plan *p = r->plan;
+    for (itg_id v = 0; v < p->g->value_count; v++)
+        if (p->known[v]) memset(r->gradients[v], 0, (size_t)p->elements[v] * sizeof(float));
+}
+
+/* The outputs' gradients are set, all others 0. */
+static itg_status backward(const itg_gradient_run *r, itg_error *err)
 {
     const itg_gradient_plan *p = r->plan;
     const itg_graph *g = p->g;
-    for (itg_id v = 0; v < g->value_count; v++)
-        if (p->known[v]) memset(r->gradients[v], 0, (size_t)p->elements[v] * sizeof(float));
-    draw(r, sample);
-    for (itg_id n = g->node_count - 1; n >= 0; n--) {
+    itg_status status = ITG_OK;
+    for (itg_id n = g->node_count - 1; n >= 0 && status == ITG_OK; n--) {
         const itg_node *node = &g->nodes[n];
         if (!p->rules[n].fn) continue;
         bind(r, node);
-        const itg_rule_call call = {g,      node,   &p->rules[n], r->in,
-                                    r->out, r->gin, r->gout,      r->scratch};
+        for (int32_t k = 0; k < node->output_count; k++)
+            clear_clipped(r, node->outputs[k]);
+        const itg_rule_call call = {g,      node,    &p->rules[n], r->in,   r->out,
+                                    r->gin, r->gout, r->scratch,   &status, err};
         p->rules[n].fn(&call);
     }
+    return status;
+}
+
+itg_status itg_gradient_run_forward(itg_gradient_run *r, const itg_feed *feed, int64_t sample,
+                                    itg_error *err)
+{
+    itg_status status = ITG_OK;
+    for (int32_t i = 0; i < feed->count && status == ITG_OK; i++)
+        status = itg_feed_fill(feed, i, sample, r->values[r->plan->g->inputs[i]].data, err);
+    for (int32_t i = 0; i < r->plan->g->input_count; i++)
+        round_value(r, r->plan->g->inputs[i]);
+    return status == ITG_OK ? forward(r, err) : status;
+}
+
+itg_status itg_gradient_run_backward(itg_gradient_run *r, const float *output, itg_error *err)
+{
+    const itg_id v = r->plan->g->outputs[0];
+    clear(r);
+    if (r->gradients[v])
+        memcpy(r->gradients[v], output, (size_t)r->plan->elements[v] * sizeof *output);
+    return backward(r, err);
 }
 
 itg_status itg_gradient_run_sample(itg_gradient_run *r, const itg_feed *feed, int64_t sample,
                                    itg_error *err)
 {
-    itg_status status = ITG_OK;
-    for (int32_t i = 0; i < feed->count && status == ITG_OK; i++)
-        status = itg_feed_fill(feed, i, sample, r->values[r->plan->g->inputs[i]].data, err);
-    if (status == ITG_OK) status = forward(r, err);
-    if (status == ITG_OK) backward(r, sample);
-    return status;
+    itg_status status = itg_gradient_run_forward(r, feed, sample, err);
+    if (status != ITG_OK) return status;
+    clear(r);
+    draw(r, sample);
+    return backward(r, err);
+}
+
+const float *itg_gradient_value(const itg_gradient_run *run, itg_id value)
+{
+    return run->values[value].data;
 }
 
 const float *itg_gradient_of(const itg_gradient_run *run, itg_id value)

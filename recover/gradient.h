@@ -8,10 +8,15 @@
 /* Bytes of a run's values and gradients; saturates. */
 int64_t itg_gradient_bytes(const itg_graph *g);
 
-/* What is common to all samples. */
+/* What is common to all samples. inputs: the gradients of the graph's inputs are wanted, too. */
 typedef struct itg_gradient_plan itg_gradient_plan;
-itg_status itg_gradient_plan_create(const itg_graph *g, itg_gradient_plan **out, itg_error *err);
+itg_status itg_gradient_plan_create(const itg_graph *g, bool inputs, itg_gradient_plan **out,
+                                    itg_error *err);
 void itg_gradient_plan_destroy(itg_gradient_plan *plan);
+/* Rounds values to grids [values], NULL where there is none. Gradients go through the rounding as
+ * if it were not there, but not through clipping (the straight-through estimator: Bengio 2013).
+ * grids must outlive the plan. */
+void itg_gradient_plan_round(itg_gradient_plan *plan, const itg_quantizer *const *grids);
 /* Whether the gradient of a value is known: every way from it to the outputs leads over operators
  * that have a rule. */
 bool itg_gradient_is_known(const itg_gradient_plan *plan, itg_id value);
@@ -26,6 +31,13 @@ void itg_gradient_run_destroy(itg_gradient_run *run);
  * taken to be normally distributed with variance 1, and drawn to be 1 or -1 from what they are. */
 itg_status itg_gradient_run_sample(itg_gradient_run *run, const itg_feed *feed, int64_t sample,
                                    itg_error *err);
+/* The two parts of it: runs the network; and computes the gradients from that of the first output,
+ * those of other outputs being 0. The second may be called more than once. */
+itg_status itg_gradient_run_forward(itg_gradient_run *run, const itg_feed *feed, int64_t sample,
+                                    itg_error *err);
+itg_status itg_gradient_run_backward(itg_gradient_run *run, const float *output, itg_error *err);
+/* A value that is no constant, of dtype f32. */
+const float *itg_gradient_value(const itg_gradient_run *run, itg_id value);
 /* The gradient of a known value, with its elements. */
 const float *itg_gradient_of(const itg_gradient_run *run, itg_id value);
 #endif

@@ -17,10 +17,11 @@ ITG_CLONES static void recover_add_multiple(float *y, const float *x, float a, i
         y[i] += a * x[i];
 }
 
-ITG_CLONES static void recover_add_product(float *y, const float *a, const float *b, int64_t n)
+ITG_CLONES static void recover_add_between(float *y, const float *x, float lo, float hi,
+                                           const float *g, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        y[i] += a[i] * b[i];
+        y[i] += x[i] > lo && x[i] < hi ? g[i] : 0;
 }
 
 static int64_t elements_of(const itg_shape *shape)
@@ -56,12 +57,14 @@ static void univariate(const itg_rule_call *c)
     }
 }
 
-static void relu(const itg_rule_call *c)
+/* Relu and Clip. */
+static void clip(const itg_rule_call *c)
 {
-    const float *x = c->x[0].data;
-    int64_t n = elements_of(&c->x[0].shape);
-    for (int64_t i = 0; i < n && c->gx[0]; i++)
-        if (x[i] > 0) c->gx[0][i] += c->gy[0][i];
+    const bool relu = c->node->op == ITG_OP_RELU;
+    if (c->gx[0])
+        recover_add_between(c->gx[0], c->x[0].data, relu ? 0 : c->node->attrs.min,
+                            relu ? INFINITY : c->node->attrs.max, c->gy[0],
+                            elements_of(&c->x[0].shape));
 }
 
 /* ---- moves, sums and products of two operands, means: by maps ---- */
@@ -88,6 +91,11 @@ static void binary(const itg_rule_call *c)
     const itg_op op = c->node->op;
     const float *a = c->x[0].data, *b = c->x[1].data;
     int64_t n = elements_of(&c->y[0].shape);
+    if (op == ITG_OP_ADD && !c->rule->map && !c->rule->map_b) {
+        for (int k = 0; k < 2; k++)
+            if (c->gx[k]) recover_add_multiple(c->gx[k], c->gy[0], 1, n);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         int64_t j = c->rule->map ? c->rule->map[i] - 1 : i,
                 k = c->rule->map_b ? c->rule->map_b[i] - 1 : i;
@@ -261,49 +269,86 @@ static void matrix(const itg_rule_call *c)
     }
 }
 
-/* The taps of an output position add to the inputs' gradient, channels last. Weights
- * [taps][groups][out channels][in channels of the group]. */
-static void conv_position(const itg_rule_call *c, const itg_window *w, int64_t p, int64_t q,
-                          const float *gy, float *gx)
-{
-    const int64_t in = w->channels / w->group, out = w->out_channels / w->group;
-    const int64_t top = p * w->stride[0] - w->pad_top, left = q * w->stride[1] - w->pad_left;
-    const itg_taps rows = itg_valid_taps(top, w->dilation[0], w->kernel[0], w->height),
-                   columns = itg_valid_taps(left, w->dilation[1], w->kernel[1], w->width);
-    for (int64_t r = rows.begin; r < rows.end; r++)
-        for (int64_t s = columns.begin; s < columns.end; s++) {
-            const int64_t y = top + r * w->dilation[0], x = left + s * w->dilation[1];
-            const float *from = c->rule->weights + (r * w->kernel[1] + s) * w->out_channels * in;
-            float *to = gx + (y * w->width + x) * w->channels;
-            if (in == 1 && out == 1) {
-                recover_add_product(to, from, gy, w->channels);
-                continue;
-            }
-            for (int64_t k = 0; k < w->out_channels; k++)
-                if (gy[k] != 0) recover_add_multiple(to + k / out * in, from + k * in, gy[k], in);
-        }
-}
-
-/* x [rows][columns] becomes y [columns][rows], or is added to it. */
-static void transpose(const float *x, int64_t rows, int64_t columns, bool add, float *y)
+/* x [rows][columns] becomes y [columns][rows]. */
+static void transpose(const float *x, int64_t rows, int64_t columns, float *y)
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++)
-            y[j * rows + i] = x[i * columns + j] + (add ? y[j * rows + i] : 0);
+            y[j * rows + i] = x[i * columns + j];
+}
+
+/* Of one dimension of a Conv: the inputs a, a + stride, ... are read by every step-th tap only. As
+ * many inputs as `count`; input i of them is read by tap last - k * step for output i + shift + k *
+ * dilation. */
+typedef struct phase {
+    int64_t count, taps, last, step, shift, dilation;
+} phase;
+
+static phase phase_of(const itg_window *w, int d, int64_t a)
+{
+    const int64_t stride = w->stride[d], pad = d == 0 ? w->pad_top : w->pad_left,
+                  size = d == 0 ? w->height : w->width;
+    phase p = {.count = size > a ? (size - a + stride - 1) / stride : 0, .step = 1, .dilation = 1};
+    for (int64_t r = w->kernel[d] - 1; r >= 0; r--) {
+        const int64_t from = a + pad - r * w->dilation[d];
+        if (from % stride != 0) continue;
+        if (p.taps == 0) {
+            p.last = r;
+            p.shift = from / stride;
+        } else if (p.taps == 1) {
+            p.step = p.last - r;
+            p.dilation = from / stride - p.shift;
+        }
+        p.taps++;
+    }
+    return p;
+}
+
+/* Adds the gradient of the inputs of a phase in each dimension: a convolution, too, of the output's
+ * gradient with turned weights. */
+static itg_status add_phase(const itg_rule_call *c, const itg_window *w, const phase p[2],
+                            const float *weights, const float *gy, float *gx)
+{
+    itg_attrs attrs = c->node->attrs;
+    for (int d = 0; d < 2; d++) {
+        attrs.kernel[d] = p[d].taps;
+        attrs.dilation[d] = p[d].dilation;
+        attrs.stride[d] = 1;
+        attrs.pad[d] = -p[d].shift;
+        attrs.pad[d + 2] = 0; /* the output's shape is given */
+    }
+    const int64_t in = w->out_channels / w->group;
+    const itg_tensor inputs[2] = {
+        {ITG_F32, {4, {1, w->out_channels, w->out_height, w->out_width}}, (void *)(uintptr_t)gy},
+        {ITG_F32, {4, {w->channels, in, p[0].taps, p[1].taps}}, (void *)(uintptr_t)weights}};
+    itg_tensor output = {ITG_F32, {4, {1, w->channels, p[0].count, p[1].count}}, c->scratch};
+    itg_status status = itg_float_eval(ITG_OP_CONV, &attrs, inputs, 2, &output, 1, c->err);
+    for (int64_t i = 0; i < w->channels * p[0].count && status == ITG_OK; i++) {
+        float *to = gx + (i / p[0].count * w->height + i % p[0].count * w->stride[0]) * w->width;
+        const float *from = c->scratch + i * p[1].count;
+        if (w->stride[1] == 1) recover_add_multiple(to, from, 1, p[1].count);
+        for (int64_t j = 0; w->stride[1] > 1 && j < p[1].count; j++)
+            to[j * w->stride[1]] += from[j];
+    }
+    return status;
 }
 
 static void conv(const itg_rule_call *c)
 {
     itg_window_view v = itg_window_of(c->node->op, &c->node->attrs, &c->x[0].shape, &c->y[0].shape);
     const itg_window *w = &v.w;
-    int64_t area = w->height * w->width, out = w->out_height * w->out_width;
-    float *gy = c->scratch, *gx = gy + out * w->out_channels;
-    for (int64_t b = 0; b < v.batch && c->gx[0]; b++) {
-        memset(gx, 0, (size_t)(area * w->channels) * sizeof *gx);
-        transpose(c->gy[0] + b * out * w->out_channels, w->out_channels, out, false, gy);
-        for (int64_t i = 0; i < out; i++)
-            conv_position(c, w, i / w->out_width, i % w->out_width, gy + i * w->out_channels, gx);
-        transpose(gx, area, w->channels, true, c->gx[0] + b * area * w->channels);
+    const int64_t in = w->channels * w->height * w->width,
+                  out = w->out_channels * w->out_height * w->out_width;
+    for (int64_t n = 0; n < v.batch && c->gx[0]; n++) {
+        const float *weights = c->rule->weights;
+        for (int64_t i = 0; i < w->stride[0] * w->stride[1] && *c->status == ITG_OK; i++) {
+            const int64_t a = i / w->stride[1], b = i % w->stride[1];
+            const phase p[2] = {phase_of(w, 0, a), phase_of(w, 1, b)};
+            if (p[0].taps * p[1].taps * p[0].count * p[1].count > 0)
+                *c->status = add_phase(c, w, p, weights, c->gy[0] + n * out,
+                                       c->gx[0] + n * in + a * w->width + b);
+            weights += w->channels * (w->out_channels / w->group) * p[0].taps * p[1].taps;
+        }
     }
 }
 
@@ -394,6 +439,22 @@ static itg_status map_move(const itg_graph *g, const itg_node *n, int64_t **map,
     return status;
 }
 
+/* Of a Conv: for each phase [in channels][out channels of the group][taps][taps]. */
+static void turn_weights(const itg_window *w, const float *x, float *out)
+{
+    const int64_t in = w->channels / w->group, rows = w->out_channels / w->group;
+    for (int64_t i = 0; i < w->stride[0] * w->stride[1]; i++) {
+        const phase p = phase_of(w, 0, i / w->stride[1]), q = phase_of(w, 1, i % w->stride[1]);
+        for (int64_t c = 0; c < w->channels; c++)
+            for (int64_t k = 0; k < rows; k++)
+                for (int64_t t = 0; t < p.taps * q.taps; t++) {
+                    const int64_t row = c / in * rows + k, down = p.last - t / q.taps * p.step,
+                                  right = q.last - t % q.taps * q.step;
+                    *out++ = x[((row * in + c % in) * w->kernel[0] + down) * w->kernel[1] + right];
+                }
+    }
+}
+
 static itg_status transpose_weights(const itg_graph *g, const itg_node *n, itg_rule *rule,
                                     itg_error *err)
 {
@@ -404,16 +465,13 @@ static itg_status transpose_weights(const itg_graph *g, const itg_node *n, itg_r
     if (!rule->weights) return itg_fail(err, ITG_NO_MEMORY, "no memory for gradients");
     const int64_t *d = v->shape.dims;
     if (n->op != ITG_OP_CONV) {
-        transpose(w, d[0], d[1], false, rule->weights);
+        transpose(w, d[0], d[1], rule->weights);
         return ITG_OK;
     }
-    rule->scratch = elements_of(&input_of(g, n, 0)->shape) +
-                    elements_of(&g->values[n->outputs[0]].shape); /* of one batch, at least */
-    const int64_t in = d[1], taps = elements_of(&v->shape) / d[0] / d[1];
-    for (int64_t i = 0; i < d[0] * in * taps; i++) {
-        int64_t k = i / (in * taps), c = i / taps % in, t = i % taps;
-        rule->weights[(t * d[0] + k) * in + c] = w[i];
-    }
+    const itg_window_view view =
+        itg_window_of(n->op, &n->attrs, &input_of(g, n, 0)->shape, &g->values[n->outputs[0]].shape);
+    turn_weights(&view.w, w, rule->weights);
+    rule->scratch = view.w.channels * phase_of(&view.w, 0, 0).count * phase_of(&view.w, 1, 0).count;
     return ITG_OK;
 }
 
@@ -432,7 +490,8 @@ static itg_rule_fn rule_of(const itg_graph *g, const itg_node *n)
     case ITG_OP_DIV:
         return binary;
     case ITG_OP_RELU:
-        return relu;
+    case ITG_OP_CLIP:
+        return clip;
     case ITG_OP_AVERAGE_POOL:
         return pool;
     case ITG_OP_GLOBAL_AVERAGE_POOL:

@@ -11,7 +11,7 @@ typedef struct itg_rule {
     itg_rule_fn fn;  /* NULL: there is none */
     int64_t *map;    /* see gradient_rules.c; NULL: not needed */
     int64_t *map_b;  /* of the second operand */
-    float *weights;  /* transposed; NULL: not needed */
+    float *weights;  /* transposed, of a Conv also turned; NULL: not needed */
     int64_t scratch; /* elements that a call needs */
 } itg_rule;
 
@@ -23,6 +23,8 @@ struct itg_rule_call {
     float *const *gx;        /* [inputs]: to add to; NULL: not wanted */
     float *const *gy;        /* [outputs] */
     float *scratch;
+    itg_status *status; /* set where a rule fails */
+    itg_error *err;
 };
 
 /* rule->fn NULL: the operator, or this use of it, has no rule. */

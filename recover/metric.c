@@ -178,7 +178,7 @@ static itg_status gather(gathering *w, itg_error *err)
 {
     const int64_t samples = count_samples(w->g, w->samples->count);
     bool any = false;
-    itg_status status = itg_gradient_plan_create(w->g, &w->plan, err);
+    itg_status status = itg_gradient_plan_create(w->g, false, &w->plan, err);
     if (status == ITG_OK) status = create_sums(w, samples, &any, err);
     const int64_t batch = w->batch;
     for (w->first = 0; any && w->first < samples && status == ITG_OK; w->first += batch) {

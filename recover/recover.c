@@ -4,6 +4,7 @@
 #include "recover/metric.h"
 #include "recover/table.h"
 #include "recover/targets.h"
+#include "recover/tune.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -353,6 +354,23 @@ static itg_status recover_layers(recovery *r, itg_error *err)
     return status;
 }
 
+/* Scales and biases once more, of all layers together. */
+static itg_status tune(const recovery *r, itg_error *err)
+{
+    if (r->table || r->o->mode == ITG_RECOVER_SCALES || is_enough(r)) return ITG_OK;
+    const int64_t all = r->o->data->shape.dims[0];
+    const itg_tuning t = {.g = r->g,
+                          .hw = r->hw,
+                          .layers = r->layers,
+                          .layer_count = r->layer_count,
+                          .samples = {&r->feed, r->o->most_samples > 0 ? r->samples : all},
+                          .options = r->o,
+                          .constants = &r->constants,
+                          .weights = r->weights};
+    itg_status status = itg_tune(&t, r->s, err);
+    return status == ITG_CANCELLED && is_enough(r) ? ITG_OK : status;
+}
+
 /* More samples bring the outputs nearer, but cost time and memory. A small network takes more of
  * them in the time that others need for the least. */
 int64_t itg_recover_samples(const itg_graph *g, int64_t stated)
@@ -383,6 +401,7 @@ static itg_status run(recovery *r, itg_error *err)
     if (status == ITG_OK) status = itg_cache_create(WEIGHT_BYTES, &r->weights, err);
     if (status == ITG_OK) status = itg_constants_create(r->g, r->weights, &r->constants, err);
     if (status == ITG_OK) status = recover_layers(r, err);
+    if (status == ITG_OK) status = tune(r, err);
     itg_targets_deinit(&r->targets);
     itg_metrics_deinit(&r->metrics);
     free(r->layers);

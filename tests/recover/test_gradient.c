@@ -84,7 +84,7 @@ static void check(itg_graph *g, itg_id y)
     const itg_preprocess preprocess = {.scale = 1};
     assert_int_equal(itg_feed_init(&inputs, &data, &preprocess, &feed, NULL), ITG_OK);
     assert_int_equal(itg_float_exec_create(g, ITG_FLOAT_REFERENCE, &p.exec, NULL), ITG_OK);
-    assert_int_equal(itg_gradient_plan_create(g, &plan, NULL), ITG_OK);
+    assert_int_equal(itg_gradient_plan_create(g, true, &plan, NULL), ITG_OK);
     assert_true(itg_gradient_is_known(plan, g->inputs[0]));
     assert_int_equal(itg_gradient_run_create(plan, &run, NULL), ITG_OK);
     assert_int_equal(itg_gradient_run_sample(run, &feed, 0, NULL), ITG_OK);
@@ -112,6 +112,18 @@ static void products(void **state)
     itg_graph *g = make_graph();
     itg_id x = add_input(g, "x", "1,4,6,5");
     check(g, ADD_OP(g, ITG_OP_CONV, "y", &a, x, add_floats(g, "w", "6,2,3,2", NULL)));
+    /* strides that a dilation has part of, that are larger than the kernel, and none of whose
+     * taps reads some inputs */
+    itg_attrs wide[] = {
+        {.kernel = {3, 3}, .stride = {4, 2}, .dilation = {2, 2}, .pad = {2, 3, 2, 1}, .group = 1},
+        {.kernel = {1, 2}, .stride = {3, 3}, .dilation = {1, 1}, .pad = {0, 0, 0, 2}, .group = 1},
+        {.kernel = {2, 3}, .stride = {2, 3}, .dilation = {3, 1}, .pad = {0, 1, 3, 0}, .group = 1}};
+    const char *const shapes[] = {"4,2,3,3", "4,2,1,2", "4,2,2,3"};
+    for (int i = 0; i < 3; i++) {
+        g = make_graph();
+        x = add_input(g, "x", "1,2,9,8");
+        check(g, ADD_OP(g, ITG_OP_CONV, "y", &wide[i], x, add_floats(g, "w", shapes[i], NULL)));
+    }
     for (int trans = 0; trans < 2; trans++) {
         itg_attrs gemm = {.trans_b = trans, .alpha = 1, .beta = 1};
         g = make_graph();
@@ -220,7 +232,7 @@ static void unknown(void **state)
     set_output(g, three);
     assert_int_equal(infer_all(g, NULL), ITG_OK);
     itg_gradient_plan *plan = NULL;
-    assert_int_equal(itg_gradient_plan_create(g, &plan, NULL), ITG_OK);
+    assert_int_equal(itg_gradient_plan_create(g, true, &plan, NULL), ITG_OK);
     assert_false(itg_gradient_is_known(plan, one));
     assert_false(itg_gradient_is_known(plan, x));
     assert_true(itg_gradient_is_known(plan, two));
