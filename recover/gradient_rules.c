@@ -17,11 +17,31 @@ ITG_CLONES static void recover_add_multiple(float *y, const float *x, float a, i
         y[i] += a * x[i];
 }
 
-ITG_CLONES static void recover_add_between(float *y, const float *x, float lo, float hi,
-                                           const float *g, int64_t n)
+ITG_CLONES static void recover_add_where_positive(float *y, const float *x, const float *g,
+                                                  int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        y[i] += x[i] > lo && x[i] < hi ? g[i] : 0;
+        y[i] += x[i] > 0 ? g[i] : 0;
+}
+
+static double step_at(double x)
+{
+    return DIFFERENCE * (fabs(x) > 1 ? fabs(x) : 1);
+}
+
+/* As univariate() for Clip, whose differences need no call. */
+ITG_CLONES static void recover_add_clipped(float *y, const float *x, double lo, double hi,
+                                           const float *g, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double at = (double)x[i], h = step_at(at);
+        double up = at + h, down = at - h;
+        up = up > lo ? up : lo;
+        up = up < hi ? up : hi;
+        down = down > lo ? down : lo;
+        down = down < hi ? down : hi;
+        y[i] += g[i] * (float)((up - down) / (2 * h));
+    }
 }
 
 static int64_t elements_of(const itg_shape *shape)
@@ -50,20 +70,24 @@ static void univariate(const itg_rule_call *c)
     int64_t n = elements_of(&c->x[0].shape);
     for (int64_t i = 0; i < n && c->gx[0]; i++) {
         if (c->gy[0][i] == 0) continue;
-        double at = (double)x[i], h = DIFFERENCE * (fabs(at) > 1 ? fabs(at) : 1);
+        double at = (double)x[i], h = step_at(at);
         double rise = itg_univariate(c->node->op, &c->node->attrs, at + h) -
                       itg_univariate(c->node->op, &c->node->attrs, at - h);
         if (isfinite(rise)) c->gx[0][i] += c->gy[0][i] * (float)(rise / (2 * h));
     }
 }
 
-/* Relu and Clip. */
+static void relu(const itg_rule_call *c)
+{
+    if (c->gx[0])
+        recover_add_where_positive(c->gx[0], c->x[0].data, c->gy[0], elements_of(&c->x[0].shape));
+}
+
 static void clip(const itg_rule_call *c)
 {
-    const bool relu = c->node->op == ITG_OP_RELU;
+    const itg_attrs *t = &c->node->attrs;
     if (c->gx[0])
-        recover_add_between(c->gx[0], c->x[0].data, relu ? 0 : c->node->attrs.min,
-                            relu ? INFINITY : c->node->attrs.max, c->gy[0],
+        recover_add_clipped(c->gx[0], c->x[0].data, (double)t->min, (double)t->max, c->gy[0],
                             elements_of(&c->x[0].shape));
 }
 
@@ -490,6 +514,7 @@ static itg_rule_fn rule_of(const itg_graph *g, const itg_node *n)
     case ITG_OP_DIV:
         return binary;
     case ITG_OP_RELU:
+        return relu;
     case ITG_OP_CLIP:
         return clip;
     case ITG_OP_AVERAGE_POOL:

@@ -5,8 +5,8 @@
  * = sum x x', C = sum t x'. The least squares weights are V = C / H. Codes q and a scale s of a
  * channel minimize (V - s q) H (V - s q)', by coordinate descent over single codes and pairs of
  * codes, from several scales. Channels then take each other's errors into account, by what these
- * change in the network's outputs (metric.h). The bias makes the means equal. Scales and biases of a
- * classifier then move once more, those of all layers together (tune.h).
+ * change in the network's outputs (metric.h). The bias makes the means equal. Scales and biases of
+ * a classifier then move once more, those of all layers together (tune.h).
  *
  * Sources: GPTQ (Frantar 2022) for the second-order objective, QuantEase (Behdin 2023) and COMQ
  * (Zhang 2024) for coordinate descent, GPTAQ (Li 2025) and Qronos (Zhang 2025) for the float target
