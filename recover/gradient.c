@@ -25,6 +25,8 @@ struct itg_gradient_run {
     itg_tensor *values; /* [values] */
     float **gradients;  /* [values]; NULL: unknown */
     float *scratch;
+    float **kept;         /* [nodes] (itg_rule); NULL: none */
+    bool is_first;        /* the next backward pass is the first since the values were computed */
     double *odds;         /* of the classes */
     itg_tensor *in, *out; /* of a node */
     float **gin, **gout;
@@ -134,9 +136,12 @@ void itg_gradient_run_destroy(itg_gradient_run *r)
         if (r->values && !r->plan->g->values[v].data) free(r->values[v].data);
         if (r->gradients) free(r->gradients[v]);
     }
+    for (itg_id n = 0; r->kept && n < r->plan->g->node_count; n++)
+        free(r->kept[n]);
     free(r->values);
     free(r->gradients);
     free(r->scratch);
+    free(r->kept);
     free(r->odds);
     free(r->in);
     free(r->out);
@@ -153,14 +158,20 @@ static bool allocate(itg_gradient_run *r)
     r->values = calloc((size_t)g->value_count + 1, sizeof *r->values);
     r->gradients = calloc((size_t)g->value_count + 1, sizeof *r->gradients);
     r->scratch = malloc((size_t)p->scratch * sizeof *r->scratch + 1);
+    r->kept = calloc((size_t)g->node_count + 1, sizeof *r->kept);
     r->odds = malloc((size_t)p->elements[g->outputs[0]] * sizeof *r->odds + 1);
     r->in = calloc(operands, sizeof *r->in);
     r->out = calloc(operands, sizeof *r->out);
     r->gin = calloc(operands, sizeof *r->gin);
     r->gout = calloc(operands, sizeof *r->gout);
-    if (!r->values || !r->gradients || !r->scratch || !r->odds || !r->in || !r->out || !r->gin ||
-        !r->gout)
+    if (!r->values || !r->gradients || !r->scratch || !r->kept || !r->odds || !r->in || !r->out ||
+        !r->gin || !r->gout)
         return false;
+    for (itg_id n = 0; n < g->node_count; n++) {
+        if (p->rules[n].kept == 0) continue;
+        r->kept[n] = malloc((size_t)p->rules[n].kept * sizeof **r->kept);
+        if (!r->kept[n]) return false;
+    }
     for (itg_id v = 0; v < g->value_count; v++) {
         const itg_value *value = &g->values[v];
         r->values[v] = (itg_tensor){value->dtype, value->shape, (void *)(uintptr_t)value->data};
@@ -309,7 +320,7 @@ static void clear(const itg_gradient_run *r)
 }
 
 /* The outputs' gradients are set, all others 0. */
-static itg_status backward(const itg_gradient_run *r, itg_error *err)
+static itg_status backward(itg_gradient_run *r, itg_error *err)
 {
     const itg_gradient_plan *p = r->plan;
     const itg_graph *g = p->g;
@@ -320,10 +331,11 @@ static itg_status backward(const itg_gradient_run *r, itg_error *err)
         bind(r, node);
         for (int32_t k = 0; k < node->output_count; k++)
             clear_clipped(r, node->outputs[k]);
-        const itg_rule_call call = {g,      node,    &p->rules[n], r->in,   r->out,
-                                    r->gin, r->gout, r->scratch,   &status, err};
+        const itg_rule_call call = {g,       node,       &p->rules[n], r->in,       r->out,  r->gin,
+                                    r->gout, r->scratch, r->kept[n],   r->is_first, &status, err};
         p->rules[n].fn(&call);
     }
+    r->is_first = false;
     return status;
 }
 
@@ -331,6 +343,7 @@ itg_status itg_gradient_run_forward(itg_gradient_run *r, const itg_feed *feed, i
                                     itg_error *err)
 {
     itg_status status = ITG_OK;
+    r->is_first = true;
     for (int32_t i = 0; i < feed->count && status == ITG_OK; i++)
         status = itg_feed_fill(feed, i, sample, r->values[r->plan->g->inputs[i]].data, err);
     for (int32_t i = 0; i < r->plan->g->input_count; i++)

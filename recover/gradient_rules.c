@@ -17,6 +17,12 @@ ITG_CLONES static void recover_add_multiple(float *y, const float *x, float a, i
         y[i] += a * x[i];
 }
 
+ITG_CLONES static void recover_add_product(float *y, const float *a, const float *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] += a[i] * b[i];
+}
+
 ITG_CLONES static void recover_add_where_positive(float *y, const float *x, const float *g,
                                                   int64_t n)
 {
@@ -68,13 +74,13 @@ static void univariate(const itg_rule_call *c)
 {
     const float *x = c->x[0].data;
     int64_t n = elements_of(&c->x[0].shape);
-    for (int64_t i = 0; i < n && c->gx[0]; i++) {
-        if (c->gy[0][i] == 0) continue;
+    for (int64_t i = 0; i < n && c->gx[0] && c->is_first; i++) {
         double at = (double)x[i], h = step_at(at);
         double rise = itg_univariate(c->node->op, &c->node->attrs, at + h) -
                       itg_univariate(c->node->op, &c->node->attrs, at - h);
-        if (isfinite(rise)) c->gx[0][i] += c->gy[0][i] * (float)(rise / (2 * h));
+        c->kept[i] = isfinite(rise) ? (float)(rise / (2 * h)) : 0;
     }
+    if (c->gx[0]) recover_add_product(c->gx[0], c->gy[0], c->kept, n);
 }
 
 static void relu(const itg_rule_call *c)
@@ -279,6 +285,17 @@ static void matrix_b(const matrices *s, const float *gy, const float *a, float *
         }
 }
 
+/* b is constant, [n][k] by now. */
+static void matrix_by_weights(const itg_rule_call *c, const matrices *s, const float *b)
+{
+    const itg_attrs attrs = itg_attrs_default(ITG_OP_MATMUL);
+    const itg_tensor inputs[2] = {{ITG_F32, {2, {s->m, s->n}}, c->gy[0]},
+                                  {ITG_F32, {2, {s->n, s->k}}, (void *)(uintptr_t)b}};
+    itg_tensor output = {ITG_F32, {2, {s->m, s->k}}, c->scratch};
+    *c->status = itg_float_eval(ITG_OP_MATMUL, &attrs, inputs, 2, &output, 1, c->err);
+    if (*c->status == ITG_OK) recover_add_multiple(c->gx[0], c->scratch, 1, s->m * s->k);
+}
+
 static void matrix(const itg_rule_call *c)
 {
     matrices s;
@@ -286,6 +303,10 @@ static void matrix(const itg_rule_call *c)
     const float *a = c->x[0].data, *b = c->rule->weights ? c->rule->weights : c->x[1].data;
     matrices first = s;
     first.trans = s.trans || c->rule->weights;
+    if (c->rule->scratch > 0) {
+        if (c->gx[0]) matrix_by_weights(c, &s, b);
+        return;
+    }
     for (int64_t i = 0; i < s.batches; i++) {
         const float *gy = c->gy[0] + i * s.m * s.n;
         if (c->gx[0]) matrix_a(&first, gy, b + i * s.k * s.n, c->gx[0] + i * s.m * s.k);
@@ -557,6 +578,9 @@ itg_status itg_rule_prepare(const itg_graph *g, const itg_node *n, itg_rule *out
         itg_shape kept = kept_shape(g, n);
         status = map_broadcast(&kept, &input_of(g, n, 0)->shape, &out->map, err);
     }
+    if (out->fn == univariate) out->kept = elements_of(&input_of(g, n, 0)->shape);
+    if (out->fn == matrix && !varies(g, n, 1) && input_of(g, n, 1)->shape.rank == 2)
+        out->scratch = elements_of(&input_of(g, n, 0)->shape);
     if (out->fn == conv ||
         (out->fn == matrix && !n->attrs.trans_b && input_of(g, n, 1)->shape.rank == 2))
         status = transpose_weights(g, n, out, err);

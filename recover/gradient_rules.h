@@ -13,6 +13,7 @@ typedef struct itg_rule {
     int64_t *map_b;  /* of the second operand */
     float *weights;  /* transposed, of a Conv also turned; NULL: not needed */
     int64_t scratch; /* elements that a call needs */
+    int64_t kept;    /* elements that stay from call to call */
 } itg_rule;
 
 struct itg_rule_call {
@@ -23,6 +24,8 @@ struct itg_rule_call {
     float *const *gx;        /* [inputs]: to add to; NULL: not wanted */
     float *const *gy;        /* [outputs] */
     float *scratch;
+    float *kept;
+    bool is_first;      /* call since the values were computed */
     itg_status *status; /* set where a rule fails */
     itg_error *err;
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MOST_MACS 2e10                /* of all samples, of the network itself */
+#define MACS_AN_ELEMENT 32            /* of a value, about: for its gradients */
 #define MOST_BYTES (INT64_C(1) << 28) /* for gradients, and for rows of derivatives */
 #define CHECKED_PART 4                /* of the samples: one in so many */
 #define LEAST_FACTOR 0.25             /* of a scale */
@@ -192,7 +193,9 @@ static itg_status run(tuner *t, const itg_annotated *a, itg_error *err)
 /* By the time that their gradients take. */
 static int64_t most_samples(const itg_tuning *o)
 {
-    const double most = fmin(MOST_SAMPLES, MOST_MACS / (1 + itg_hardware_all_macs(o->g)));
+    const double elements = (double)itg_gradient_bytes(o->g) / (2 * sizeof(float)),
+                 macs = 1 + itg_hardware_all_macs(o->g) + MACS_AN_ELEMENT * elements,
+                 most = fmin(MOST_SAMPLES, MOST_MACS / macs);
     return o->samples.count < (int64_t)most ? o->samples.count : (int64_t)most;
 }
 

@@ -184,21 +184,39 @@ ITG_CLONES static void recover_sum_run(const float *y, double bias, const float 
     }
 }
 
-/* Consecutive elements of a channel. */
-static int64_t run_of(const itg_layer *l)
+/* Channels that lie beside each other, one element of each a row of n. */
+ITG_CLONES static void recover_sum_rows(const float *y, const float *bias, const float *gradient,
+                                        int64_t rows, int64_t n, int64_t count, sums *out)
 {
-    return l->is_conv ? l->window.out_height * l->window.out_width : 1;
+    double a[LANES] = {0}, b[LANES] = {0};
+    for (int64_t p = 0; p < rows; p++)
+        for (int64_t k = 0; k < count; k++) {
+            const double g = (double)gradient[p * n + k];
+            a[k] += g;
+            b[k] += g * ((double)y[p * n + k] - (double)bias[k]);
+        }
+    for (int64_t k = 0; k < count; k++)
+        out[k] = (sums){a[k], b[k]};
 }
 
-static sums sum_channel(const itg_twin_layer *own, const float *y, const float *gradient, int64_t c)
+/* Sums of channels [first, first + count), at most LANES. */
+static void sum_channels(const itg_twin_layer *own, const float *y, const float *gradient,
+                         int64_t first, int64_t count, sums *out)
 {
-    const int64_t run = run_of(own->layer);
-    sums s = {0};
-    for (int64_t p = 0; p < own->layer->positions; p += run) {
-        const int64_t first = itg_layer_output(own->layer, c, p);
-        recover_sum_run(y + first, (double)own->bias[c], gradient + first, run, &s);
+    const itg_layer *l = own->layer;
+    const int64_t area = l->window.out_height * l->window.out_width;
+    if (!l->is_conv) {
+        recover_sum_rows(y + first, own->bias + first, gradient + first, l->positions,
+                         itg_layer_channels(l), count, out);
+        return;
     }
-    return s;
+    for (int64_t k = 0; k < count; k++) {
+        out[k] = (sums){0};
+        for (int64_t p = 0; p < l->positions; p += area) {
+            const int64_t at = itg_layer_output(l, first + k, p);
+            recover_sum_run(y + at, (double)own->bias[first + k], gradient + at, area, &out[k]);
+        }
+    }
 }
 
 static double sum_squares(const itg_twin_layer *own, const float *y, int64_t c)
@@ -222,13 +240,18 @@ void itg_twin_row(const itg_twin *t, const itg_gradient_run *run, float *row)
     for (int32_t i = 0; i < t->layer_count; i++) {
         const itg_twin_layer *own = &t->layers[i];
         const itg_id output = t->graph.nodes[own->layer->node].outputs[0];
+        const int64_t channels = itg_layer_channels(own->layer);
         const float *gradient = itg_gradient_of(run, output);
         double all = 0;
-        for (int64_t c = 0; gradient && c < itg_layer_channels(own->layer); c++) {
-            const sums s = sum_channel(own, itg_gradient_value(run, output), gradient, c);
-            all += s.product;
-            if (own->scale_count > 1) row[own->first_scale + c] = finite(s.product);
-            if (own->first_bias >= 0) row[own->first_bias + c] = finite(s.gradient);
+        for (int64_t c = 0; gradient && c < channels; c += LANES) {
+            const int64_t count = channels - c < LANES ? channels - c : LANES;
+            sums s[LANES];
+            sum_channels(own, itg_gradient_value(run, output), gradient, c, count, s);
+            for (int64_t k = 0; k < count; k++) {
+                all += s[k].product;
+                if (own->scale_count > 1) row[own->first_scale + c + k] = finite(s[k].product);
+                if (own->first_bias >= 0) row[own->first_bias + c + k] = finite(s[k].gradient);
+            }
         }
         if (own->scale_count == 1) row[own->first_scale] = finite(all);
     }
