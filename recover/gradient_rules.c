@@ -78,7 +78,8 @@ static void univariate(const itg_rule_call *c)
         double at = (double)x[i], h = step_at(at);
         double rise = itg_univariate(c->node->op, &c->node->attrs, at + h) -
                       itg_univariate(c->node->op, &c->node->attrs, at - h);
-        c->kept[i] = isfinite(rise) ? (float)(rise / (2 * h)) : 0;
+        const float slope = (float)(rise / (2 * h));
+        c->kept[i] = isfinite(slope) ? slope : 0;
     }
     if (c->gx[0]) recover_add_product(c->gx[0], c->gy[0], c->kept, n);
 }

@@ -241,10 +241,60 @@ static void unknown(void **state)
     itg_graph_destroy(g);
 }
 
+/* Gradients go through rounding, and not through clipping. */
+static void grids(void **state)
+{
+    (void)state;
+    float x[] = {-0.3f, 0.1f, 0.26f, 1, 2.6f, 90}, step = 0.5f;
+    const float rounded[] = {-0.5f, 0, 0.5f, 1, 2.5f, 3}, doubled[] = {-1, 0, 1, 2, 5, 6};
+    const float wanted[] = {2, 2, 2, 2, 2, 0}, ones[] = {1, 1, 1, 1, 1, 1};
+    const itg_quantizer q = {.bits = 4,
+                             .qmin = -4,
+                             .qmax = 7,
+                             .zero_point = 1,
+                             .axis = -1,
+                             .scale_count = 1,
+                             .scale = &step};
+    itg_graph *g = make_graph();
+    const itg_id in = add_input(g, "x", "1,6"), a = ADD_OP(g, ITG_OP_IDENTITY, "a", NULL, in),
+                 y = ADD_OP(g, ITG_OP_MUL, "y", NULL, a, add_floats(g, "two", "1,1", NULL));
+    float *two = (float *)(uintptr_t)g->values[g->nodes[1].inputs[1]].data;
+    two[0] = 2;
+    assert_int_equal(itg_graph_set_outputs(g, &y, 1, NULL), ITG_OK);
+    assert_int_equal(infer_all(g, NULL), ITG_OK);
+    const itg_dataset data = {
+        .dtype = ITG_F32, .shape = {2, {1, 6}}, .data = x, .path = (char[]){"x"}};
+    const itg_input_list inputs = itg_graph_inputs(g);
+    const itg_preprocess preprocess = {.scale = 1};
+    const itg_quantizer *of[8] = {0};
+    itg_gradient_plan *plan = NULL;
+    itg_gradient_run *run = NULL;
+    itg_feed feed;
+    assert_true(g->value_count <= 8);
+    of[a] = &q;
+    assert_int_equal(itg_feed_init(&inputs, &data, &preprocess, &feed, NULL), ITG_OK);
+    assert_int_equal(itg_gradient_plan_create(g, true, &plan, NULL), ITG_OK);
+    itg_gradient_plan_round(plan, of);
+    assert_int_equal(itg_gradient_run_create(plan, &run, NULL), ITG_OK);
+    assert_int_equal(itg_gradient_run_forward(run, &feed, 0, NULL), ITG_OK);
+    assert_memory_equal(itg_gradient_value(run, a), rounded, sizeof rounded);
+    for (int i = 0; i < 6; i++)
+        assert_true(itg_gradient_value(run, y)[i] == doubled[i]);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(itg_gradient_run_backward(run, ones, NULL), ITG_OK);
+        assert_memory_equal(itg_gradient_of(run, in), wanted, sizeof wanted);
+    }
+    itg_gradient_run_destroy(run);
+    itg_gradient_plan_destroy(plan);
+    itg_feed_deinit(&feed);
+    itg_graph_destroy(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products),  cmocka_unit_test(operands),
                                        cmocka_unit_test(functions), cmocka_unit_test(means),
-                                       cmocka_unit_test(moves),     cmocka_unit_test(unknown)};
+                                       cmocka_unit_test(moves),     cmocka_unit_test(unknown),
+                                       cmocka_unit_test(grids)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
