@@ -278,24 +278,31 @@ static itg_status forward(const itg_gradient_run *r, itg_error *err)
     return status;
 }
 
+void itg_gradient_softmax(const float *logits, int64_t n, double *out)
+{
+    double most = (double)logits[0], sum = 0;
+    for (int64_t i = 1; i < n; i++)
+        most = (double)logits[i] > most ? (double)logits[i] : most;
+    for (int64_t i = 0; i < n; i++)
+        sum += out[i] = itg_exp((double)logits[i] - most);
+    for (int64_t i = 0; i < n; i++)
+        out[i] /= sum;
+}
+
 /* Sets the gradient of a classifier's output: what was drawn less the probabilities. Half of the
  * draws are of any class, and count by their probability: where the network is sure, its own
  * classes alone would almost never draw another. */
 static void draw_class(const itg_gradient_run *r, const float *x, int64_t n, itg_rng *rng,
                        float *out)
 {
-    double most = (double)x[0], sum = 0;
-    for (int64_t i = 1; i < n; i++)
-        most = (double)x[i] > most ? (double)x[i] : most;
-    for (int64_t i = 0; i < n; i++)
-        sum += r->odds[i] = itg_exp((double)x[i] - most);
+    itg_gradient_softmax(x, n, r->odds);
     double left = itg_rng_unit(rng) * 2;
     int64_t drawn = 0;
-    for (; drawn + 1 < n && left >= r->odds[drawn] / sum + 1 / (double)n; drawn++)
-        left -= r->odds[drawn] / sum + 1 / (double)n;
-    double p = r->odds[drawn] / sum, weight = sqrt(2 * p / (p + 1 / (double)n));
+    for (; drawn + 1 < n && left >= r->odds[drawn] + 1 / (double)n; drawn++)
+        left -= r->odds[drawn] + 1 / (double)n;
+    double p = r->odds[drawn], weight = sqrt(2 * p / (p + 1 / (double)n));
     for (int64_t i = 0; i < n; i++)
-        out[i] = (float)(weight * ((i == drawn) - r->odds[i] / sum));
+        out[i] = (float)(weight * ((i == drawn) - r->odds[i]));
 }
 
 static void draw(const itg_gradient_run *r, int64_t sample)

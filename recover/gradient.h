@@ -38,6 +38,8 @@ itg_status itg_gradient_run_forward(itg_gradient_run *run, const itg_feed *feed,
 itg_status itg_gradient_run_backward(itg_gradient_run *run, const float *output, itg_error *err);
 /* A value that is no constant, of dtype f32. */
 const float *itg_gradient_value(const itg_gradient_run *run, itg_id value);
+/* The probabilities of a classifier's outputs, [n]. */
+void itg_gradient_softmax(const float *logits, int64_t n, double *out);
 /* The gradient of a known value, with its elements. */
 const float *itg_gradient_of(const itg_gradient_run *run, itg_id value);
 #endif

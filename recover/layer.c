@@ -107,6 +107,11 @@ bool itg_layer_of(const itg_annotated *a, itg_id node, itg_layer *out)
            out->groups <= MOST_PRODUCTS / out->depth / out->depth;
 }
 
+const itg_quantizer *itg_layer_quantizer(const itg_annotated *a, const itg_layer *l)
+{
+    return &itg_annotated_encoding(a, l->node, 1)->q;
+}
+
 void itg_layer_take(itg_layer *l, int64_t samples)
 {
     int64_t wanted = ITG_POSITIONS_A_TERM * l->depth;

@@ -31,6 +31,8 @@ typedef struct itg_layer {
 
 /* Whether the weights of a node can be reconstructed. Sets everything in *out except `taken`. */
 bool itg_layer_of(const itg_annotated *a, itg_id node, itg_layer *out);
+/* The quantizer of its weights. */
+const itg_quantizer *itg_layer_quantizer(const itg_annotated *a, const itg_layer *layer);
 /* Sets how many positions of each of `samples` samples are observed, so that the total suffices. */
 void itg_layer_take(itg_layer *layer, int64_t samples);
 static inline int64_t itg_layer_channels(const itg_layer *layer)

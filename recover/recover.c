@@ -107,17 +107,12 @@ typedef struct reconstruction {
     int32_t *packed; /* codes in the order of the weights */
 } reconstruction;
 
-static const itg_quantizer *weight_quantizer(const itg_annotated *a, const itg_layer *l)
-{
-    return &itg_annotated_encoding(a, l->node, 1)->q;
-}
-
 /* Takes the codes and scales without reconstruction. */
 static itg_status take_codes(reconstruction *x, itg_error *err)
 {
     const itg_layer *l = x->layer;
     const itg_annotated *a = *x->a;
-    const itg_quantizer *q = weight_quantizer(a, l);
+    const itg_quantizer *q = itg_layer_quantizer(a, l);
     const void *codes = itg_annotated_encoding(a, l->node, 1)->constant->codes;
     int64_t channels = itg_layer_channels(l), elements = channels * l->depth;
     x->codes =
@@ -187,7 +182,7 @@ static itg_status settle_scales(reconstruction *x, bool *fits, itg_error *err)
         if (status == ITG_OK) status = annotate_again(x->r, x->layer, x->a, err);
         if (status != ITG_OK) return status;
         memcpy(x->tried, x->codes.scale, bytes);
-        memcpy(x->codes.scale, weight_quantizer(*x->a, x->layer)->scale, bytes);
+        memcpy(x->codes.scale, itg_layer_quantizer(*x->a, x->layer)->scale, bytes);
         *fits = memcmp(x->tried, x->codes.scale, bytes) == 0;
         if (*fits) return ITG_OK;
         status = itg_fit_again(x->fit, &x->grid, x->tried, &x->codes, err);

@@ -91,7 +91,7 @@ static itg_status settle(const tuner *t, itg_annotated **a, itg_error *err)
     bool changed = false;
     itg_status status = annotate(t, a, err);
     for (int32_t i = 0; i < t->twin.layer_count && status == ITG_OK; i++) {
-        const itg_quantizer *q = &itg_annotated_encoding(*a, t->twin.layers[i].layer->node, 1)->q;
+        const itg_quantizer *q = itg_layer_quantizer(*a, t->twin.layers[i].layer);
         itg_edge_choice *choice = choice_of(t, i);
         for (int32_t k = 0; k < q->scale_count; k++) {
             if ((double)q->scale[k] * steps_of(t, choice) == choice->channel[k]) continue;

@@ -1,22 +1,12 @@
 #include "recover/tune_check.h"
 #include "kernels/math.h"
 #include "realize/batch.h"
+#include "recover/gradient.h"
 #include "recover/observe.h"
 #include <math.h>
 #include <stdlib.h>
 
 #define LEAST_ODDS 1e-30 /* of a class to which the program gives none */
-
-void itg_tune_softmax(const float *logits, int64_t n, double *out)
-{
-    double most = (double)logits[0], sum = 0;
-    for (int64_t i = 1; i < n; i++)
-        most = (double)logits[i] > most ? (double)logits[i] : most;
-    for (int64_t i = 0; i < n; i++)
-        sum += out[i] = itg_exp((double)logits[i] - most);
-    for (int64_t i = 0; i < n; i++)
-        out[i] /= sum;
-}
 
 /* ---- the float network ---- */
 
@@ -37,8 +27,8 @@ static itg_status find_sample(void *context, int worker, int64_t sample, itg_err
         status = itg_feed_fill(o->samples.feed, i, sample, itg_float_exec_input(*exec, i), err);
     if (status == ITG_OK) status = itg_float_exec_run(*exec, err);
     if (status == ITG_OK)
-        itg_tune_softmax(itg_float_exec_output(*exec, 0).data, o->classes,
-                         o->of + sample * o->classes);
+        itg_gradient_softmax(itg_float_exec_output(*exec, 0).data, o->classes,
+                             o->of + sample * o->classes);
     return status;
 }
 
@@ -95,7 +85,7 @@ static double compare(const checking *c, const room *m, const itg_tensor *y, con
     for (int64_t i = 0; i < c->o->classes; i++)
         m->outputs[i] = q ? q->scale[0] * (float)(itg_load(y->dtype, y->data, i) - q->zero_point)
                           : ((const float *)y->data)[i];
-    itg_tune_softmax(m->outputs, c->o->classes, m->q);
+    itg_gradient_softmax(m->outputs, c->o->classes, m->q);
     for (int64_t i = 0; i < c->o->classes; i++)
         if (p[i] > 0) sum += p[i] * (itg_log(p[i]) - itg_log(fmax(m->q[i], LEAST_ODDS)));
     return sum;

@@ -17,7 +17,6 @@ typedef struct itg_tune_odds {
 
 /* Fills `classes` and `of`, which the caller frees in any case. */
 itg_status itg_tune_odds_find(itg_tune_odds *odds, itg_error *err);
-void itg_tune_softmax(const float *logits, int64_t n, double *out);
 /* Sets *out to the mean Kullback-Leibler divergence of the probabilities by the integer program, of
  * samples from `first` on; INFINITY: the hardware cannot run it. */
 itg_status itg_tune_measure(const itg_tune_odds *odds, int64_t first,

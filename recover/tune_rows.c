@@ -90,7 +90,7 @@ static itg_status run_sample(void *context, int worker, int64_t sample, itg_erro
     if (status == ITG_OK)
         status = itg_gradient_run_forward(m->run, w->odds->samples.feed, sample, err);
     if (status != ITG_OK) return status;
-    itg_tune_softmax(itg_gradient_value(m->run, w->twin->graph.outputs[0]), classes, m->q);
+    itg_gradient_softmax(itg_gradient_value(m->run, w->twin->graph.outputs[0]), classes, m->q);
     for (int64_t i = 0; i < classes; i++)
         m->outputs[i] = (float)(m->q[i] - p[i]);
     rows->counts[sample] = itg_tune_directions(m->q, classes, m->rest, m->outputs + classes);

@@ -8,11 +8,6 @@ enum { OPERANDS = 3, LANES = 16 };
 
 /* ---- the layers ---- */
 
-static const itg_quantizer *weight_quantizer(const itg_annotated *a, const itg_layer *l)
-{
-    return &itg_annotated_encoding(a, l->node, 1)->q;
-}
-
 static const itg_value *model_bias(const itg_graph *g, const itg_layer *l)
 {
     const itg_node *n = &g->nodes[l->node];
@@ -40,7 +35,7 @@ static bool has_parameters(const itg_graph *g, const itg_strategy *s, const itg_
 static bool fill_layer(const itg_annotated *a, const itg_strategy *s, itg_twin_layer *t)
 {
     const itg_layer *l = t->layer;
-    const itg_quantizer *q = weight_quantizer(a, l);
+    const itg_quantizer *q = itg_layer_quantizer(a, l);
     const void *codes = itg_annotated_encoding(a, l->node, 1)->constant->codes;
     const itg_value *own = model_bias(a->graph, l);
     const float *bias = s->edges[l->weight_edge].bias;
@@ -115,7 +110,7 @@ static bool create(const itg_annotated *a, const itg_strategy *s, const itg_laye
     for (int32_t i = 0; i < count; i++) {
         const itg_layer *l = &layers[i];
         if (!has_parameters(g, s, l)) continue;
-        const itg_quantizer *q = weight_quantizer(a, l);
+        const itg_quantizer *q = itg_layer_quantizer(a, l);
         itg_twin_layer *own = &t->layers[t->layer_count];
         *own = (itg_twin_layer){.layer = l,
                                 .scale_count = scales ? q->scale_count : 0,
