@@ -353,12 +353,11 @@ static itg_status recover_layers(recovery *r, itg_error *err)
 static itg_status tune(const recovery *r, itg_error *err)
 {
     if (r->table || r->o->mode == ITG_RECOVER_SCALES || is_enough(r)) return ITG_OK;
-    const int64_t all = r->o->data->shape.dims[0];
     const itg_tuning t = {.g = r->g,
                           .hw = r->hw,
                           .layers = r->layers,
                           .layer_count = r->layer_count,
-                          .samples = {&r->feed, r->o->most_samples > 0 ? r->samples : all},
+                          .samples = {&r->feed, r->samples},
                           .options = r->o,
                           .constants = &r->constants,
                           .weights = r->weights};
