@@ -301,16 +301,14 @@ static void matrix(const itg_rule_call *c)
 {
     matrices s;
     if (!matrices_of(c->graph, c->node, &s)) return;
-    const float *a = c->x[0].data, *b = c->rule->weights ? c->rule->weights : c->x[1].data;
-    matrices first = s;
-    first.trans = s.trans || c->rule->weights;
+    const float *a = c->x[0].data, *b = c->x[1].data;
     if (c->rule->scratch > 0) {
-        if (c->gx[0]) matrix_by_weights(c, &s, b);
+        if (c->gx[0]) matrix_by_weights(c, &s, c->rule->weights ? c->rule->weights : b);
         return;
     }
     for (int64_t i = 0; i < s.batches; i++) {
         const float *gy = c->gy[0] + i * s.m * s.n;
-        if (c->gx[0]) matrix_a(&first, gy, b + i * s.k * s.n, c->gx[0] + i * s.m * s.k);
+        if (c->gx[0]) matrix_a(&s, gy, b + i * s.k * s.n, c->gx[0] + i * s.m * s.k);
         if (c->gx[1]) matrix_b(&s, gy, a + i * s.m * s.k, c->gx[1] + i * s.k * s.n);
     }
 }

@@ -21,6 +21,7 @@ int32_t itg_tune_directions(const double *q, int64_t n, double *rest, float *out
 itg_status itg_tune_gather(const itg_twin *twin, const itg_tune_odds *odds, itg_tune_rows *out,
                            itg_error *err);
 void itg_tune_rows_deinit(itg_tune_rows *rows);
+
 /* The model of some samples. */
 typedef struct itg_tune_problem {
     const itg_tune_rows *rows;

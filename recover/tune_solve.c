@@ -10,11 +10,8 @@ enum { LANES = 16, COLUMNS = 256, MOST_STEPS = 60 };
 #define PRECISION 1e-5 /* of the squared residual, relative to that of 0 */
 
 typedef struct solving {
-    const itg_tune_rows *rows;
-    int64_t first, end; /* samples */
-    double ridge;       /* of the diagonal */
-    const itg_stop *stop;
-    int threads;
+    const itg_tune_problem *p;
+    double ridge;     /* of the diagonal */
     double *products; /* [samples][ITG_TUNE_DIRECTIONS]: of a vector with the rows */
     const double *x;  /* [parameters]; NULL: of the first rows, and of squares */
     double *y, *squares;
@@ -54,12 +51,13 @@ static const float *row_of(const itg_tune_rows *r, int64_t sample, int32_t k)
 static itg_status multiply_sample(void *context, int worker, int64_t item, itg_error *err)
 {
     const solving *s = context;
-    const int64_t sample = s->first + item;
+    const itg_tune_rows *r = s->p->rows;
+    const int64_t sample = s->p->first + item;
     (void)worker;
     (void)err;
-    for (int32_t k = 0; k < s->rows->counts[sample]; k++)
+    for (int32_t k = 0; k < r->counts[sample]; k++)
         s->products[sample * ITG_TUNE_DIRECTIONS + k] =
-            recover_dot(row_of(s->rows, sample, k + 1), s->x, s->rows->parameters);
+            recover_dot(row_of(r, sample, k + 1), s->x, r->parameters);
     return ITG_OK;
 }
 
@@ -68,14 +66,14 @@ static itg_status multiply_sample(void *context, int worker, int64_t item, itg_e
 static itg_status add_columns(void *context, int worker, int64_t item, itg_error *err)
 {
     const solving *s = context;
-    const itg_tune_rows *r = s->rows;
+    const itg_tune_rows *r = s->p->rows;
     const int64_t first = item * COLUMNS, left = r->parameters - first,
                   count = left < COLUMNS ? left : COLUMNS;
     double *y = s->y + first;
     (void)worker;
     (void)err;
     memset(y, 0, (size_t)count * sizeof *y);
-    for (int64_t sample = s->first; sample < s->end; sample++) {
+    for (int64_t sample = s->p->first; sample < s->p->end; sample++) {
         if (!s->x) recover_add_row(row_of(r, sample, 0) + first, 1, y, count);
         for (int32_t k = 0; k < r->counts[sample]; k++) {
             const float *row = row_of(r, sample, k + 1) + first;
@@ -90,8 +88,8 @@ static itg_status add_columns(void *context, int worker, int64_t item, itg_error
 
 static itg_status add_all(solving *s, itg_error *err)
 {
-    return itg_parallel_for(s->threads, (s->rows->parameters + COLUMNS - 1) / COLUMNS, add_columns,
-                            s, err);
+    return itg_parallel_for(s->p->threads, (s->p->rows->parameters + COLUMNS - 1) / COLUMNS,
+                            add_columns, s, err);
 }
 
 /* y = (R'R + added) x */
@@ -100,11 +98,11 @@ static itg_status multiply(solving *s, const double *added, const double *x, dou
 {
     s->x = x;
     s->y = y;
-    itg_status status = itg_check_stop(s->stop, err);
+    itg_status status = itg_check_stop(s->p->stop, err);
     if (status == ITG_OK)
-        status = itg_parallel_for(s->threads, s->end - s->first, multiply_sample, s, err);
+        status = itg_parallel_for(s->p->threads, s->p->end - s->p->first, multiply_sample, s, err);
     if (status == ITG_OK) status = add_all(s, err);
-    for (int64_t i = 0; i < s->rows->parameters && status == ITG_OK; i++)
+    for (int64_t i = 0; i < s->p->rows->parameters && status == ITG_OK; i++)
         y[i] += added[i] * x[i];
     return status;
 }
@@ -127,15 +125,15 @@ static double residual_size(const vectors *v, int64_t n)
 static itg_status start(solving *s, const vectors *v, const double *x, double *scale,
                         itg_error *err)
 {
-    const int64_t n = s->rows->parameters;
+    const int64_t n = s->p->rows->parameters;
     s->x = NULL;
     s->y = v->residual;
     s->squares = v->product;
     memset(v->product, 0, (size_t)n * sizeof *v->product);
     itg_status status = add_all(s, err);
     for (int64_t i = 0; i < n && status == ITG_OK; i++) {
-        const bool moves = s->rows->prior[i] > 0;
-        v->added[i] = s->ridge * v->product[i] + s->rows->prior[i];
+        const bool moves = s->p->rows->prior[i] > 0;
+        v->added[i] = s->ridge * v->product[i] + s->p->rows->prior[i];
         v->inverse[i] = moves ? 1 / (v->product[i] + v->added[i]) : 0;
         v->residual[i] = -v->residual[i];
     }
@@ -150,7 +148,7 @@ static itg_status start(solving *s, const vectors *v, const double *x, double *s
 
 static itg_status iterate(solving *s, const vectors *v, double enough, double *x, itg_error *err)
 {
-    const int64_t n = s->rows->parameters;
+    const int64_t n = s->p->rows->parameters;
     double size = residual_size(v, n);
     itg_status status = ITG_OK;
     for (int k = 0; k < MOST_STEPS && size > enough && status == ITG_OK; k++) {
@@ -174,12 +172,8 @@ itg_status itg_tune_solve(const itg_tune_problem *p, double ridge, double *step,
 {
     const size_t n = (size_t)p->rows->parameters;
     double *memory = malloc(5 * n * sizeof *memory);
-    solving s = {.rows = p->rows,
-                 .first = p->first,
-                 .end = p->end,
+    solving s = {.p = p,
                  .ridge = ridge,
-                 .stop = p->stop,
-                 .threads = p->threads,
                  .products =
                      malloc((size_t)p->rows->samples * ITG_TUNE_DIRECTIONS * sizeof *s.products)};
     itg_status status = memory && s.products
