@@ -65,12 +65,22 @@ static bool has_codes(const itg_strategy *s)
     return has;
 }
 
-/* Measures the distortion of the outputs, if possible on samples from which no codes were made. */
+static bool has_other_ranges(const itg_strategy *a, const itg_strategy *b)
+{
+    bool has = false;
+    for (int32_t e = 0; e < a->edge_count; e++)
+        has = has || a->edges[e].lo != b->edges[e].lo || a->edges[e].hi != b->edges[e].hi;
+    return has;
+}
+
+/* Measures how far the outputs are from the float network's, if possible on samples from which no
+ * codes were made. */
 static itg_status measure(const itg_model *model, itg_strategy_file *file,
                           const itg_recover_options *o, double *out, itg_error *err)
 {
+    const bool measures[ITG_METRIC_COUNT] = {[ITG_METRIC_KL] = true};
     const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .with_agreement = true,
-                                          .threads = o->threads};
+                                          .threads = o->threads, .measures = measures};
     int64_t all = o->data->shape.dims[0], index[COMPARED_SAMPLES],
             used = itg_recover_samples(model, o->most_samples), first = used < all ? used : 0,
             count = all - first < COMPARED_SAMPLES ? all - first : COMPARED_SAMPLES;
@@ -80,13 +90,13 @@ static itg_status measure(const itg_model *model, itg_strategy_file *file,
         index[i] = first + i;
     itg_status status = itg_dataset_select(o->data, index, count, &some, err);
     if (status == ITG_OK) status = itg_simulate(model, file, some, &options, &score, err);
-    if (status == ITG_OK) *out = score.value[ITG_METRIC_DISTORTION];
+    if (status == ITG_OK) *out = itg_score_distance(&score);
     file->results = before;
     itg_data_close(some);
     return status;
 }
 
-/* Keeps the recovered strategy only if its distortion is lower. */
+/* Keeps the recovered strategy only if its outputs are nearer. */
 static itg_status take_better(itg_strategy_file *file, const itg_model *model,
                               const itg_recover_options *o, itg_strategy *made, itg_error *err)
 {
@@ -116,7 +126,8 @@ itg_status itg_strategy_recover(itg_strategy_file *file, const itg_model *model,
         itg_strategy_destroy(made);
         return status;
     }
-    if (options->mode == ITG_RECOVER_AUTO && has_codes(made)) {
+    if (options->mode == ITG_RECOVER_AUTO &&
+        (has_codes(made) || has_other_ranges(made, file->strategy))) {
         status = take_better(file, model, options, made, err);
     } else {
         itg_strategy_destroy(file->strategy);

@@ -2,9 +2,9 @@
 #include "realize/batch.h"
 #include "recover/fit.h"
 #include "recover/metric.h"
+#include "recover/ranges.h"
 #include "recover/table.h"
 #include "recover/targets.h"
-#include "recover/tune.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +31,8 @@ typedef struct recovery {
     int32_t layer_count;
     itg_targets targets;
     itg_metrics metrics;
+    itg_tune_odds odds;
+    bool has_odds;
     itg_cache *weights;
     itg_kept *kept;
     itg_constants constants;
@@ -322,12 +324,52 @@ static bool is_over(void *context)
     return is_enough(r) || itg_check_stop(&r->asked->stop, NULL) != ITG_OK;
 }
 
+/* Whether thresholds, scales and biases are chosen by what they do to the outputs, too. */
+static bool tunes(const recovery *r)
+{
+    return !r->table && r->o->mode != ITG_RECOVER_SCALES && !is_enough(r);
+}
+
+static itg_tuning tuning_of(recovery *r)
+{
+    return (itg_tuning){.g = r->g,
+                        .hw = r->hw,
+                        .layers = r->layers,
+                        .layer_count = r->layer_count,
+                        .samples = {&r->feed, r->samples},
+                        .odds = r->has_odds ? &r->odds : NULL,
+                        .options = r->o,
+                        .constants = &r->constants,
+                        .weights = r->weights};
+}
+
+/* *a: the graph with the strategy's choices, before and after. */
+static itg_status choose_ranges(recovery *r, itg_annotated **a, itg_error *err)
+{
+    const itg_tuning t = tuning_of(r);
+    bool changed = false;
+    itg_status status = itg_choose_ranges(&t, r->s, &changed, err);
+    if (status == ITG_CANCELLED && is_enough(r)) return ITG_OK;
+    if (status != ITG_OK || !changed) return status;
+    itg_annotated_destroy(*a);
+    *a = NULL;
+    return annotate(r, a, err);
+}
+
+static itg_status tune(recovery *r, itg_error *err)
+{
+    const itg_tuning t = tuning_of(r);
+    itg_status status = itg_tune(&t, r->s, err);
+    return status == ITG_CANCELLED && is_enough(r) ? ITG_OK : status;
+}
+
 static itg_status recover_layers(recovery *r, itg_error *err)
 {
     itg_annotated *a = NULL;
     itg_error why = {0};
     itg_status status = annotate(r, &a, err);
     if (status == ITG_OK) status = find_layers(r, a, err);
+    if (status == ITG_OK && tunes(r)) status = choose_ranges(r, &a, err);
     if (status == ITG_OK)
         status = itg_kept_create(r->g, 2 * r->layer_count, ACTIVATION_BYTES, &r->kept, err);
     for (int32_t i = 0; i < r->layer_count && status == ITG_OK; i++) {
@@ -347,22 +389,6 @@ static itg_status recover_layers(recovery *r, itg_error *err)
     }
     itg_annotated_destroy(a);
     return status;
-}
-
-/* Scales and biases once more, of all layers together. */
-static itg_status tune(const recovery *r, itg_error *err)
-{
-    if (r->table || r->o->mode == ITG_RECOVER_SCALES || is_enough(r)) return ITG_OK;
-    const itg_tuning t = {.g = r->g,
-                          .hw = r->hw,
-                          .layers = r->layers,
-                          .layer_count = r->layer_count,
-                          .samples = {&r->feed, r->samples},
-                          .options = r->o,
-                          .constants = &r->constants,
-                          .weights = r->weights};
-    itg_status status = itg_tune(&t, r->s, err);
-    return status == ITG_CANCELLED && is_enough(r) ? ITG_OK : status;
 }
 
 /* More samples bring the outputs nearer, but cost time and memory. A small network takes more of
@@ -392,12 +418,15 @@ static itg_status run(recovery *r, itg_error *err)
     r->samples = r->o->data->shape.dims[0] < most ? r->o->data->shape.dims[0] : most;
     const itg_input_list inputs = itg_graph_inputs(r->g);
     itg_status status = itg_feed_init(&inputs, r->o->data, r->preprocess, &r->feed, err);
+    const itg_calibration_samples samples = {&r->feed, r->samples};
+    r->has_odds = itg_tune_odds_init(r->g, &samples, r->o, &r->odds);
     if (status == ITG_OK) status = itg_cache_create(WEIGHT_BYTES, &r->weights, err);
     if (status == ITG_OK) status = itg_constants_create(r->g, r->weights, &r->constants, err);
     if (status == ITG_OK) status = recover_layers(r, err);
-    if (status == ITG_OK) status = tune(r, err);
+    if (status == ITG_OK && tunes(r)) status = tune(r, err);
     itg_targets_deinit(&r->targets);
     itg_metrics_deinit(&r->metrics);
+    itg_tune_odds_deinit(&r->odds);
     free(r->layers);
     itg_feed_deinit(&r->feed);
     itg_constants_deinit(&r->constants);

@@ -5,8 +5,9 @@
  * = sum x x', C = sum t x'. The least squares weights are V = C / H. Codes q and a scale s of a
  * channel minimize (V - s q) H (V - s q)', by coordinate descent over single codes and pairs of
  * codes, from several scales. Channels then take each other's errors into account, by what these
- * change in the network's outputs (metric.h). The bias makes the means equal. Scales and biases of
- * a classifier then move once more, those of all layers together (tune.h).
+ * change in the network's outputs (metric.h). The bias makes the means equal. Of a classifier,
+ * thresholds of activations are chosen anew before (ranges.h), and scales and biases of all layers
+ * together afterwards (tune.h).
  *
  * Sources: GPTQ (Frantar 2022) for the second-order objective, QuantEase (Behdin 2023) and COMQ
  * (Zhang 2024) for coordinate descent, GPTAQ (Li 2025) and Qronos (Zhang 2025) for the float target
@@ -27,10 +28,10 @@
 int64_t itg_recover_samples(const itg_graph *g, int64_t stated);
 
 /* Computes codes, scales and biases for the weights of every integer Conv, Gemm and MatMul with
- * constant weights. Bits, and thresholds of activations, do not change. A layer stays as it is if
- * nothing better is found, or if the hardware cannot run the result. ITG_RECOVER_NONE changes
- * nothing. ITG_RECOVER_AUTO takes layers with narrow weights (all layers if the network is not a
- * classifier), and compares nothing. */
+ * constant weights. Bits do not change, and thresholds of activations only those of a classifier
+ * that loses by them. A layer stays as it is if nothing better is found, or if the hardware cannot
+ * run the result. ITG_RECOVER_NONE changes nothing. ITG_RECOVER_AUTO takes layers with narrow
+ * weights (all layers if the network is not a classifier), and compares nothing. */
 itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
                        const itg_recover_options *options, itg_strategy *strategy, itg_error *err);
 

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #define MOST_MACS 2e10                /* of all samples, of the network itself */
-#define MACS_AN_ELEMENT 32            /* of a value, about: for its gradients */
-#define MOST_BYTES (INT64_C(1) << 28) /* for gradients, and for rows of derivatives */
+#define MOST_BYTES (INT64_C(1) << 28) /* for rows of derivatives */
 #define CHECKED_PART 4                /* of the samples: one in so many */
 #define LEAST_FACTOR 0.25             /* of a scale */
 #define MOST_FACTOR 4.0
@@ -15,8 +14,8 @@ enum { LEAST_SAMPLES = 128, MOST_SAMPLES = 3072, TRIES = 2, MOST_WORSE = 2 };
 
 typedef struct tuner {
     const itg_tuning *o;
-    itg_tune_odds odds;
-    int64_t first_checked; /* sample */
+    itg_tune_odds *odds;
+    int64_t samples, first_checked;
     itg_strategy *s;
     itg_twin twin;
     double *step;                   /* [parameters] */
@@ -106,6 +105,11 @@ static itg_status settle(const tuner *t, itg_annotated **a, itg_error *err)
     return annotate(t, a, err);
 }
 
+static itg_status measure(const tuner *t, const itg_annotated *a, double *out, itg_error *err)
+{
+    return itg_tune_measure(t->odds, t->first_checked, t->samples, a, t->o->weights, out, err);
+}
+
 /* Moves by a part of the step, and keeps that if it is better. */
 static itg_status try_part(tuner *t, double part, itg_error *err)
 {
@@ -114,8 +118,7 @@ static itg_status try_part(tuner *t, double part, itg_error *err)
     double divergence = INFINITY;
     itg_status status = move_all(t, part, &why);
     if (status == ITG_OK) status = settle(t, &a, &why);
-    if (status == ITG_OK)
-        status = itg_tune_measure(&t->odds, t->first_checked, a, t->o->weights, &divergence, &why);
+    if (status == ITG_OK) status = measure(t, a, &divergence, &why);
     itg_annotated_destroy(a);
     if (status != ITG_OK && status != ITG_INFEASIBLE)
         return itg_fail(err, status, "%s", why.message);
@@ -134,8 +137,8 @@ static itg_status choose_ridge(const tuner *t, const itg_tune_rows *rows, double
 {
     static const double tried[] = {30, 10, 3, 1, 0.3, 0.1};
     const itg_stop *stop = &t->o->options->stop;
-    const itg_tune_problem own = {rows, 0, t->first_checked, stop, t->odds.threads},
-                           other = {rows, t->first_checked, rows->samples, stop, t->odds.threads};
+    const itg_tune_problem own = {rows, 0, t->first_checked, stop, t->odds->threads},
+                           other = {rows, t->first_checked, rows->samples, stop, t->odds->threads};
     double least = 0;
     itg_status status = ITG_OK;
     *part = 0;
@@ -160,9 +163,9 @@ static itg_status find_step(tuner *t, double *part, itg_error *err)
     *part = 0;
     t->step = calloc((size_t)t->twin.parameters, sizeof *t->step);
     if (!t->step) return itg_fail(err, ITG_NO_MEMORY, "no memory for scales and biases");
-    itg_status status = itg_tune_gather(&t->twin, &t->odds, &rows, err);
+    itg_status status = itg_tune_gather(&t->twin, t->odds, t->samples, &rows, err);
     if (status == ITG_OK) status = choose_ridge(t, &rows, &ridge, part, err);
-    const itg_tune_problem all = {&rows, 0, rows.samples, &t->o->options->stop, t->odds.threads};
+    const itg_tune_problem all = {&rows, 0, rows.samples, &t->o->options->stop, t->odds->threads};
     if (status == ITG_OK && *part > 0) status = itg_tune_solve(&all, ridge, t->step, err);
     itg_tune_rows_deinit(&rows);
     return status;
@@ -176,10 +179,8 @@ static itg_status run(tuner *t, const itg_annotated *a, itg_error *err)
     if (!t->before || !t->best) return itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
     for (int32_t i = 0; i < t->twin.layer_count; i++)
         t->before[i] = t->best[i] = *choice_of(t, i);
-    itg_status status = itg_tune_odds_find(&t->odds, err);
-    if (status == ITG_OK)
-        status =
-            itg_tune_measure(&t->odds, t->first_checked, a, t->o->weights, &t->divergence, err);
+    itg_status status = itg_tune_odds_reach(t->odds, t->samples, err);
+    if (status == ITG_OK) status = measure(t, a, &t->divergence, err);
     if (status != ITG_OK || t->divergence == INFINITY) return status;
     double part = 0;
     status = find_step(t, &part, err);
@@ -190,41 +191,23 @@ static itg_status run(tuner *t, const itg_annotated *a, itg_error *err)
     return status;
 }
 
-/* By the time that their gradients take. */
-static int64_t most_samples(const itg_tuning *o)
-{
-    const double elements = (double)itg_gradient_bytes(o->g) / (2 * sizeof(float)),
-                 macs = 1 + itg_hardware_all_macs(o->g) + MACS_AN_ELEMENT * elements,
-                 most = fmin(MOST_SAMPLES, MOST_MACS / macs);
-    return o->samples.count < (int64_t)most ? o->samples.count : (int64_t)most;
-}
-
-/* Sets which samples are used, and which of them check; returns false if they are too few, or need
- * too much memory. */
+/* Sets which samples are used, and which of them check; returns false if they are too few. */
 static bool choose_samples(tuner *t)
 {
-    const itg_tuning *o = t->o;
     const int64_t bytes = t->twin.parameters * (1 + ITG_TUNE_DIRECTIONS) * (int64_t)sizeof(float);
-    const int64_t run_bytes = itg_gradient_bytes(o->g);
-    const int wanted = itg_thread_count(o->options->threads);
-    if (bytes == 0 || run_bytes > MOST_BYTES) return false;
-    t->odds = (itg_tune_odds){
-        .g = o->g,
-        .samples = {o->samples.feed, most_samples(o)},
-        .options = o->options,
-        .threads = run_bytes > MOST_BYTES / wanted ? (int)(MOST_BYTES / run_bytes) : wanted};
-    if (t->odds.samples.count > MOST_BYTES / bytes) t->odds.samples.count = MOST_BYTES / bytes;
-    t->first_checked = t->odds.samples.count - t->odds.samples.count / CHECKED_PART;
-    return t->odds.samples.count >= LEAST_SAMPLES;
+    if (bytes == 0) return false;
+    t->samples = itg_tune_samples(t->o->g, t->o->samples.count, MOST_MACS);
+    if (t->samples > MOST_SAMPLES) t->samples = MOST_SAMPLES;
+    if (t->samples > MOST_BYTES / bytes) t->samples = MOST_BYTES / bytes;
+    t->first_checked = t->samples - t->samples / CHECKED_PART;
+    return t->samples >= LEAST_SAMPLES;
 }
 
 itg_status itg_tune(const itg_tuning *tuning, itg_strategy *s, itg_error *err)
 {
-    const itg_graph *g = tuning->g;
-    tuner t = {.o = tuning, .s = s};
+    tuner t = {.o = tuning, .odds = tuning->odds, .s = s};
     itg_annotated *a = NULL;
-    if (!itg_model_is_classifier(g) || g->values[g->outputs[0]].dtype != ITG_F32 ||
-        most_samples(tuning) < LEAST_SAMPLES)
+    if (!t.odds || itg_tune_samples(tuning->g, tuning->samples.count, MOST_MACS) < LEAST_SAMPLES)
         return ITG_OK;
     itg_status status = annotate(&t, &a, err);
     if (status == ITG_OK)
@@ -233,7 +216,6 @@ itg_status itg_tune(const itg_tuning *tuning, itg_strategy *s, itg_error *err)
     if (status == ITG_OK && choose_samples(&t)) status = run(&t, a, err);
     itg_annotated_destroy(a);
     itg_twin_deinit(&t.twin);
-    free(t.odds.of);
     free(t.step);
     free(t.before);
     free(t.best);

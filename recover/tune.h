@@ -13,9 +13,7 @@
  * that did not decide about it. */
 #ifndef ITG_RECOVER_TUNE_H
 #define ITG_RECOVER_TUNE_H
-#include "base/cache.h"
-#include "recover/layer.h"
-#include "recover/recover.h"
+#include "recover/tune_check.h"
 
 typedef struct itg_tuning {
     const itg_graph *g;
@@ -23,6 +21,7 @@ typedef struct itg_tuning {
     const itg_layer *layers;
     int32_t layer_count;
     itg_calibration_samples samples; /* the first of them decide, the rest checks */
+    itg_tune_odds *odds;             /* of these; NULL: no gradients */
     const itg_recover_options *options;
     const itg_constants *constants;
     itg_cache *weights;

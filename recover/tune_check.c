@@ -6,7 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_ODDS 1e-30 /* of a class to which the program gives none */
+#define LEAST_ODDS 1e-30              /* of a class to which the program gives none */
+#define MOST_BYTES (INT64_C(1) << 28) /* for gradients */
+#define MACS_AN_ELEMENT 32            /* of a value, about: for its gradients */
 
 /* ---- the float network ---- */
 
@@ -15,10 +17,11 @@ typedef struct finding {
     itg_float_exec **exec; /* [threads] */
 } finding;
 
-static itg_status find_sample(void *context, int worker, int64_t sample, itg_error *err)
+static itg_status find_sample(void *context, int worker, int64_t item, itg_error *err)
 {
     const finding *f = context;
     const itg_tune_odds *o = f->odds;
+    const int64_t sample = o->known + item;
     itg_float_exec **exec = &f->exec[worker];
     itg_status status = itg_check_stop(&o->options->stop, err);
     if (status == ITG_OK && !*exec)
@@ -32,18 +35,47 @@ static itg_status find_sample(void *context, int worker, int64_t sample, itg_err
     return status;
 }
 
-itg_status itg_tune_odds_find(itg_tune_odds *o, itg_error *err)
+bool itg_tune_odds_init(const itg_graph *g, const itg_calibration_samples *samples,
+                        const itg_recover_options *options, itg_tune_odds *out)
 {
+    const int64_t bytes = itg_gradient_bytes(g);
+    const int wanted = itg_thread_count(options->threads);
+    *out = (itg_tune_odds){.g = g,
+                           .samples = *samples,
+                           .options = options,
+                           .threads =
+                               bytes > MOST_BYTES / wanted ? (int)(MOST_BYTES / bytes) : wanted};
+    return itg_model_is_classifier(g) && g->values[g->outputs[0]].dtype == ITG_F32 &&
+           itg_shape_elements(&g->values[g->outputs[0]].shape, &out->classes) && out->threads > 0;
+}
+
+void itg_tune_odds_deinit(itg_tune_odds *o)
+{
+    free(o->of);
+    *o = (itg_tune_odds){0};
+}
+
+itg_status itg_tune_odds_reach(itg_tune_odds *o, int64_t count, itg_error *err)
+{
+    if (count <= o->known) return ITG_OK;
     finding f = {o, calloc((size_t)o->threads, sizeof *f.exec)};
-    (void)itg_shape_elements(&o->g->values[o->g->outputs[0]].shape, &o->classes);
-    o->of = calloc((size_t)(o->samples.count * o->classes), sizeof *o->of);
-    itg_status status = f.exec && o->of
-                            ? itg_parallel_for(o->threads, o->samples.count, find_sample, &f, err)
+    double *of = realloc(o->of, (size_t)(count * o->classes) * sizeof *of);
+    if (of) o->of = of;
+    itg_status status = f.exec && of
+                            ? itg_parallel_for(o->threads, count - o->known, find_sample, &f, err)
                             : itg_fail(err, ITG_NO_MEMORY, "no memory to run the float network");
+    if (status == ITG_OK) o->known = count;
     for (int i = 0; f.exec && i < o->threads; i++)
         itg_float_exec_destroy(f.exec[i]);
     free(f.exec);
     return status;
+}
+
+int64_t itg_tune_samples(const itg_graph *g, int64_t samples, double macs)
+{
+    const double elements = (double)itg_gradient_bytes(g) / (2 * sizeof(float)),
+                 most = macs / (1 + itg_hardware_all_macs(g) + MACS_AN_ELEMENT * elements);
+    return (double)samples < most ? samples : (int64_t)most;
 }
 
 /* ---- the integer program ---- */
@@ -140,14 +172,15 @@ static itg_status measure(checking *c, const itg_program *program, itg_cache *we
     return status;
 }
 
-itg_status itg_tune_measure(const itg_tune_odds *odds, int64_t first,
+itg_status itg_tune_measure(itg_tune_odds *odds, int64_t first, int64_t end,
                             const itg_annotated *annotated, itg_cache *weights, double *out,
                             itg_error *err)
 {
     itg_program *program = NULL;
-    checking c = {.o = odds, .first = first, .count = odds->samples.count - first};
-    itg_status status = itg_realize_program(annotated, NULL, &program, err);
+    checking c = {.o = odds, .first = first, .count = end - first};
+    itg_status status = itg_tune_odds_reach(odds, end, err);
     *out = INFINITY;
+    if (status == ITG_OK) status = itg_realize_program(annotated, NULL, &program, err);
     if (status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
     if (status == ITG_OK) status = measure(&c, program, weights, out, err);
     itg_program_destroy(program);

@@ -10,16 +10,24 @@ typedef struct itg_tune_odds {
     const itg_graph *g;
     itg_calibration_samples samples;
     const itg_recover_options *options;
-    int threads;
-    int64_t classes;
-    double *of; /* [samples][classes]: probabilities */
+    int threads; /* so many have room for gradients, too */
+    int64_t classes, known;
+    double *of; /* [known][classes]: probabilities of the first samples */
 } itg_tune_odds;
 
-/* Fills `classes` and `of`, which the caller frees in any case. */
-itg_status itg_tune_odds_find(itg_tune_odds *odds, itg_error *err);
+/* False: the network is no classifier, or its gradients need too much memory. */
+bool itg_tune_odds_init(const itg_graph *g, const itg_calibration_samples *samples,
+                        const itg_recover_options *options, itg_tune_odds *out);
+/* Finds those of the first `count` samples. */
+itg_status itg_tune_odds_reach(itg_tune_odds *odds, int64_t count, itg_error *err);
+void itg_tune_odds_deinit(itg_tune_odds *odds);
+/* Returns how many of `samples` samples can have gradients in the time that the network needs for
+ * `macs` multiply-accumulates. */
+int64_t itg_tune_samples(const itg_graph *g, int64_t samples, double macs);
+
 /* Sets *out to the mean Kullback-Leibler divergence of the probabilities by the integer program, of
- * samples from `first` on; INFINITY: the hardware cannot run it. */
-itg_status itg_tune_measure(const itg_tune_odds *odds, int64_t first,
+ * samples [first, end); INFINITY: the hardware cannot run it. */
+itg_status itg_tune_measure(itg_tune_odds *odds, int64_t first, int64_t end,
                             const itg_annotated *annotated, itg_cache *weights, double *out,
                             itg_error *err);
 #endif

@@ -123,10 +123,10 @@ static void set_prior(const gathering *w)
     }
 }
 
-itg_status itg_tune_gather(const itg_twin *twin, const itg_tune_odds *odds, itg_tune_rows *out,
-                           itg_error *err)
+itg_status itg_tune_gather(const itg_twin *twin, const itg_tune_odds *odds, int64_t samples,
+                           itg_tune_rows *out, itg_error *err)
 {
-    const size_t parameters = (size_t)twin->parameters, samples = (size_t)odds->samples.count;
+    const size_t parameters = (size_t)twin->parameters, count = (size_t)samples;
     itg_gradient_plan *plan = NULL;
     gathering w = {.twin = twin,
                    .odds = odds,
@@ -134,16 +134,15 @@ itg_status itg_tune_gather(const itg_twin *twin, const itg_tune_odds *odds, itg_
                    .rooms = calloc((size_t)odds->threads, sizeof *w.rooms),
                    .squares = calloc(MEASURED * parameters, sizeof *w.squares)};
     *out = (itg_tune_rows){
-        odds->samples.count, twin->parameters,
-        malloc(samples * (1 + ITG_TUNE_DIRECTIONS) * parameters * sizeof *out->values),
-        calloc(samples, sizeof *out->counts), malloc(parameters * sizeof *out->prior)};
+        samples, twin->parameters,
+        malloc(count * (1 + ITG_TUNE_DIRECTIONS) * parameters * sizeof *out->values),
+        calloc(count, sizeof *out->counts), malloc(parameters * sizeof *out->prior)};
     itg_status status = itg_gradient_plan_create(&twin->graph, false, &plan, err);
     if (status == ITG_OK) itg_gradient_plan_round(plan, twin->grids);
     w.plan = plan;
     if (status == ITG_OK && (!w.rooms || !w.squares || !out->values || !out->counts || !out->prior))
         status = itg_fail(err, ITG_NO_MEMORY, "no memory for gradients");
-    if (status == ITG_OK)
-        status = itg_parallel_for(odds->threads, odds->samples.count, run_sample, &w, err);
+    if (status == ITG_OK) status = itg_parallel_for(odds->threads, samples, run_sample, &w, err);
     if (status == ITG_OK) set_prior(&w);
     for (int i = 0; w.rooms && i < odds->threads; i++)
         free_room(&w.rooms[i]);

@@ -18,8 +18,9 @@ enum { ITG_TUNE_DIRECTIONS = 3 };
  * as the whole trace needs. Returns how many. rest [n]: scratch. */
 int32_t itg_tune_directions(const double *q, int64_t n, double *rest, float *out);
 
-itg_status itg_tune_gather(const itg_twin *twin, const itg_tune_odds *odds, itg_tune_rows *out,
-                           itg_error *err);
+/* Of the first `samples` samples, all of which have odds. */
+itg_status itg_tune_gather(const itg_twin *twin, const itg_tune_odds *odds, int64_t samples,
+                           itg_tune_rows *out, itg_error *err);
 void itg_tune_rows_deinit(itg_tune_rows *rows);
 
 /* The model of some samples. */

@@ -75,28 +75,32 @@ static itg_status fit(const itg_searching *s, itg_strategy *strategy, itg_error 
     return itg_fit_sums(s->model, s->hw, &s->evaluator.constants, strategy, err);
 }
 
-/* INFINITY: the hardware cannot run it. */
-static itg_status measure(const itg_searching *s, const itg_strategy *strategy, double *out,
-                          itg_error *err)
+/* On the search samples. *distance INFINITY: the hardware cannot run it. */
+static itg_status measure(const itg_searching *s, const itg_strategy *strategy, itg_score *score,
+                          double *distance, itg_error *err)
 {
+    itg_evaluator with = s->evaluator;
     const itg_scoring scoring = {.set = &s->sets[0], .threads = s->options->threads};
-    itg_score score = itg_score_unknown();
-    itg_status status =
-        itg_evaluator_score_strategy(&s->evaluator, strategy, &scoring, &score, err);
-    bool runs = status != ITG_INFEASIBLE && status != ITG_UNBOUNDED;
-    *out = runs ? score.value[ITG_METRIC_DISTORTION] : INFINITY;
-    return runs ? status : ITG_OK;
+    *score = itg_score_unknown();
+    *distance = INFINITY;
+    with.measures[ITG_METRIC_KL] = true;
+    itg_status status = itg_evaluator_score_strategy(&with, strategy, &scoring, score, err);
+    if (status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
+    *distance = itg_score_distance(score);
+    if (!s->evaluator.measures[ITG_METRIC_KL]) score->value[ITG_METRIC_KL] = (double)NAN;
+    return status;
 }
 
 /* Drops the codes if they bring the outputs no nearer to the float network's on the search samples.
  */
 static itg_status compare(itg_searching *s, int32_t round, itg_strategy *strategy, itg_error *err)
 {
+    itg_score score;
     double nearest = 0, made = 0;
-    itg_status status = measure(s, strategy, &nearest, err);
+    itg_status status = measure(s, strategy, &score, &nearest, err);
     if (status == ITG_OK) status = itg_recovered_apply(s->codes[round], strategy, err);
     if (status == ITG_OK) status = fit(s, strategy, err);
-    if (status == ITG_OK) status = measure(s, strategy, &made, err);
+    if (status == ITG_OK) status = measure(s, strategy, &score, &made, err);
     if (status != ITG_OK || made < nearest || nearest == INFINITY) return status;
     itg_recovered_destroy(s->codes[round]);
     s->codes[round] = NULL;
@@ -159,36 +163,30 @@ itg_status itg_search_make_codes(itg_searching *s, int32_t round, const int32_t 
     return ITG_OK;
 }
 
-/* Whether a meets the goal and b does not, or the outputs of a are nearer to the float network's.
- */
-static bool is_better(const itg_searching *s, const itg_trial *a, const itg_trial *b)
-{
-    bool meets = itg_objective_meets(&s->objective, a);
-    if (meets != itg_objective_meets(&s->objective, b)) return meets;
-    return a->score.value[ITG_METRIC_DISTORTION] < b->score.value[ITG_METRIC_DISTORTION];
-}
-
 itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy **strategy, itg_trial *best,
                                    itg_error *err)
 {
     const itg_recover_options options = options_of(s);
-    const itg_scoring scoring = {.set = &s->sets[0], .threads = s->options->threads};
     itg_strategy *made = NULL;
     itg_trial refined = *best;
+    itg_score score;
+    double before = 0, distance = INFINITY;
     bool passed = false;
     itg_status status = itg_strategy_clone(*strategy, &made, err);
     if (status == ITG_OK)
         status = itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, made, err);
     if (status == ITG_OK) status = fit(s, made, err);
-    if (status == ITG_OK)
-        status = itg_evaluator_score_strategy(&s->evaluator, made, &scoring, &refined.score, err);
-    if (status == ITG_OK && is_better(s, &refined, best))
+    if (status == ITG_OK) status = measure(s, *strategy, &score, &before, err);
+    if (status == ITG_OK) status = measure(s, made, &refined.score, &distance, err);
+    const bool met = itg_objective_meets(&s->objective, best),
+               meets = status == ITG_OK && itg_objective_meets(&s->objective, &refined);
+    if (status == ITG_OK && distance < INFINITY && (met == meets ? distance < before : meets))
         status = itg_search_try_selected(s, made, &passed, err);
     if (status == ITG_OK && passed) {
-        itg_strategy *before = *strategy;
+        itg_strategy *chosen = made;
+        made = *strategy;
+        *strategy = chosen;
         best->score = refined.score;
-        *strategy = made;
-        made = before;
     }
     itg_strategy_destroy(made);
     return status == ITG_CANCELLED || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED ? ITG_OK

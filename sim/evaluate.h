@@ -70,5 +70,8 @@ itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_s
                            itg_error *err);
 void itg_score_quality(const itg_evaluation *evaluation, itg_score *out);
 /* Sets the likeness of the float network to itself, for the metrics that are asked for. */
+/* How far the outputs are from the float network's: those of a classifier by divergence if that was
+ * asked for, others by distortion. */
+double itg_score_distance(const itg_score *score);
 void itg_score_as_float(const bool *measures, const itg_model *model, itg_score *out);
 #endif

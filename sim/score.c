@@ -69,6 +69,12 @@ itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_s
 
 /* ---- quality ---- */
 
+double itg_score_distance(const itg_score *score)
+{
+    const double divergence = score->value[ITG_METRIC_KL];
+    return isnan(divergence) ? score->value[ITG_METRIC_DISTORTION] : divergence;
+}
+
 void itg_score_as_float(const bool *measures, const itg_model *model, itg_score *out)
 {
     if (!measures) return;

@@ -311,8 +311,9 @@ bool itg_recover_mode_from_name(const char *name, itg_recover_mode *out);
  * for a small network: 5e9 multiply-accumulates and 64e6 elements of inputs in all. */
 int64_t itg_default_samples(const itg_model *model);
 /* Finds codes, scales and biases of weights with which each layer's outputs come nearest to the
- * float network's, in place of the nearest codes. Widths, and the thresholds of activations, stay.
- * The same strategy results on every machine. */
+ * float network's, in place of the nearest codes. Thresholds of a classifier's activations change,
+ * too, where they lose more than they must; widths stay. The same strategy results on every
+ * machine. */
 typedef struct itg_recover_options {
     int32_t version;
     itg_recover_mode mode;

@@ -1,5 +1,5 @@
-/* Scales and biases of all layers together. */
-#include "recover/tune.h"
+/* Scales and biases of all layers together, and ranges of activations. */
+#include "recover/ranges.h"
 #include "base/packed.h"
 #include "recover/tune_rows.h"
 #include "../search/network.h"
@@ -161,6 +161,7 @@ typedef struct network {
     itg_strategy *s;
     itg_layer layers[8];
     int32_t layer_count;
+    bool changed; /* by the last choice of ranges */
 } network;
 
 static itg_recover_options options_of(const network *w, int threads)
@@ -201,10 +202,13 @@ static void close_network(network *w)
     small_network_end(&w->n);
 }
 
-static itg_status tune(const network *w, int threads, itg_strategy *s)
+typedef enum part { RANGES, SCALES } part;
+
+static itg_status tune(network *w, part which, int threads, itg_strategy *s)
 {
     itg_cache *cache = NULL;
     itg_constants constants = {0};
+    itg_tune_odds odds;
     const itg_recover_options options = options_of(w, threads);
     itg_tuning t = {.g = w->n.model,
                     .hw = w->n.hw,
@@ -215,8 +219,11 @@ static itg_status tune(const network *w, int threads, itg_strategy *s)
                     .constants = &constants};
     itg_status status = itg_cache_create(1 << 20, &cache, NULL);
     t.weights = cache;
+    if (itg_tune_odds_init(w->n.model, &t.samples, &options, &odds)) t.odds = &odds;
     if (status == ITG_OK) status = itg_constants_create(w->n.model, cache, &constants, NULL);
-    if (status == ITG_OK) status = itg_tune(&t, s, NULL);
+    if (status == ITG_OK && which == SCALES) status = itg_tune(&t, s, NULL);
+    if (status == ITG_OK && which == RANGES) status = itg_choose_ranges(&t, s, &w->changed, NULL);
+    itg_tune_odds_deinit(&odds);
     itg_constants_deinit(&constants);
     itg_cache_destroy(cache);
     return status;
@@ -225,15 +232,15 @@ static itg_status tune(const network *w, int threads, itg_strategy *s)
 static double divergence(const network *w, const itg_strategy *s)
 {
     const itg_recover_options options = options_of(w, 1);
-    itg_tune_odds odds = {
-        .g = w->n.model, .samples = {&w->feed, NETWORK_SAMPLES}, .options = &options, .threads = 1};
+    const itg_calibration_samples samples = {&w->feed, NETWORK_SAMPLES};
+    itg_tune_odds odds;
     itg_annotated *a = NULL;
     double out = 0;
     assert_int_equal(itg_annotate(w->n.model, w->n.hw, s, &a, NULL), ITG_OK);
-    assert_int_equal(itg_tune_odds_find(&odds, NULL), ITG_OK);
-    assert_int_equal(itg_tune_measure(&odds, 0, a, NULL, &out, NULL), ITG_OK);
+    assert_true(itg_tune_odds_init(w->n.model, &samples, &options, &odds));
+    assert_int_equal(itg_tune_measure(&odds, 0, NETWORK_SAMPLES, a, NULL, &out, NULL), ITG_OK);
     itg_annotated_destroy(a);
-    free(odds.of);
+    itg_tune_odds_deinit(&odds);
     return out;
 }
 
@@ -272,8 +279,8 @@ static void outputs_come_nearer(void **state)
         open_network(&w, targets[i]);
         assert_int_equal(itg_strategy_clone(w.s, &one, NULL), ITG_OK);
         assert_int_equal(itg_strategy_clone(w.s, &three, NULL), ITG_OK);
-        assert_int_equal(tune(&w, 1, one), ITG_OK);
-        assert_int_equal(tune(&w, 3, three), ITG_OK);
+        assert_int_equal(tune(&w, SCALES, 1, one), ITG_OK);
+        assert_int_equal(tune(&w, SCALES, 3, three), ITG_OK);
         assert_true(divergence(&w, one) < 0.95 * divergence(&w, w.s));
         assert_only_these_moved(&w, w.s, one, &scales, &biases);
         assert_true(biases && scales == !w.n.hw->power_of_two_scales);
@@ -283,6 +290,94 @@ static void outputs_come_nearer(void **state)
         itg_strategy_destroy(three);
         close_network(&w);
     }
+}
+
+/* Makes all ranges wider than their values need. */
+static void widen_ranges(itg_strategy *s)
+{
+    for (int32_t e = 0; e < s->edge_count; e++) {
+        s->edges[e].lo *= 8;
+        s->edges[e].hi *= 8;
+    }
+}
+
+/* Returns how many edges' ranges differ. Nothing else may. */
+static int32_t count_other_ranges(const itg_strategy *a, const itg_strategy *b)
+{
+    int32_t count = 0;
+    for (int32_t e = 0; e < a->edge_count; e++) {
+        const itg_edge_choice *x = &a->edges[e], *y = &b->edges[e];
+        assert_true(x->bits == y->bits && x->method == y->method);
+        assert_true(x->code_count == y->code_count && x->bias_count == y->bias_count);
+        for (int32_t i = 0; i < x->channel_count; i++)
+            assert_true(x->channel[i] == y->channel[i]);
+        count += x->lo != y->lo || x->hi != y->hi;
+    }
+    return count;
+}
+
+static void a_range_too_wide_shrinks(void **state)
+{
+    static const char *const targets[] = {"x86-vnni", "vta"};
+    (void)state;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        network w;
+        itg_strategy *one = NULL, *three = NULL;
+        open_network(&w, targets[i]);
+        widen_ranges(w.s);
+        assert_int_equal(itg_strategy_clone(w.s, &one, NULL), ITG_OK);
+        assert_int_equal(itg_strategy_clone(w.s, &three, NULL), ITG_OK);
+        assert_int_equal(tune(&w, RANGES, 1, one), ITG_OK);
+        assert_true(w.changed && count_other_ranges(w.s, one) > 0);
+        assert_true(divergence(&w, one) < divergence(&w, w.s));
+        assert_int_equal(tune(&w, RANGES, 3, three), ITG_OK);
+        assert_true(w.changed && count_other_ranges(one, three) == 0);
+        itg_strategy_destroy(one);
+        itg_strategy_destroy(three);
+        close_network(&w);
+    }
+}
+
+static void ranges_stay(void **state)
+{
+    network w;
+    itg_strategy *s = NULL;
+    (void)state;
+    open_network(&w, "x86-vnni");
+    assert_int_equal(itg_strategy_clone(w.s, &s, NULL), ITG_OK);
+    assert_int_equal(tune(&w, RANGES, 1, s), ITG_OK); /* next to nothing is lost */
+    assert_true(!w.changed && count_other_ranges(w.s, s) == 0);
+    widen_ranges(s);
+    itg_strategy_destroy(w.s);
+    assert_int_equal(itg_strategy_clone(s, &w.s, NULL), ITG_OK);
+    const itg_stated stated = {.bits = 8}; /* the model's own ranges */
+    for (itg_id v = 0; v < w.n.model->value_count; v++)
+        if (!w.n.model->values[v].data) w.n.model->values[v].stated = &stated;
+    assert_int_equal(tune(&w, RANGES, 1, s), ITG_OK);
+    assert_true(!w.changed && count_other_ranges(w.s, s) == 0);
+    itg_strategy_destroy(s);
+    close_network(&w);
+}
+
+static void memory_for_ranges_is_missed(void **state)
+{
+    network w;
+    int nth = 0;
+    (void)state;
+    open_network(&w, "x86-vnni");
+    widen_ranges(w.s);
+    for (itg_status status = ITG_NO_MEMORY; status != ITG_OK; nth += 1 + nth / 40) {
+        itg_strategy *s = NULL;
+        assert_int_equal(itg_strategy_clone(w.s, &s, NULL), ITG_OK);
+        calls_left = nth;
+        status = tune(&w, RANGES, 1, s);
+        calls_left = -1;
+        assert_true(status == ITG_OK || status == ITG_NO_MEMORY);
+        assert_true(status == ITG_OK || count_other_ranges(w.s, s) == 0);
+        itg_strategy_destroy(s);
+    }
+    assert_true(w.changed && nth > 100);
+    close_network(&w);
 }
 
 static void memory_is_missed(void **state)
@@ -295,7 +390,7 @@ static void memory_is_missed(void **state)
         itg_strategy *s = NULL;
         assert_int_equal(itg_strategy_clone(w.s, &s, NULL), ITG_OK);
         calls_left = nth;
-        status = tune(&w, 1, s);
+        status = tune(&w, SCALES, 1, s);
         calls_left = -1;
         assert_true(status == ITG_OK || status == ITG_NO_MEMORY);
         itg_strategy_destroy(s);
@@ -376,6 +471,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_rebuild_the_matrix),  cmocka_unit_test(the_system_is_solved),
         cmocka_unit_test(a_change_is_predicted),       cmocka_unit_test(outputs_come_nearer),
-        cmocka_unit_test(derivatives_are_differences), cmocka_unit_test(memory_is_missed)};
+        cmocka_unit_test(derivatives_are_differences), cmocka_unit_test(memory_is_missed),
+        cmocka_unit_test(a_range_too_wide_shrinks),    cmocka_unit_test(ranges_stay),
+        cmocka_unit_test(memory_for_ranges_is_missed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
