@@ -2,6 +2,8 @@
  * zero point comes in at the end, by the sum of the inputs. */
 #include "realize/emit/c_mac.h"
 
+enum { LARGE = 8192 }; /* codes */
+
 static const char dense_text[] =
     "/* Returns -zero times the sum of x. Puts each four of x in the order in which pairs of "
     "codes\n"
@@ -22,132 +24,127 @@ static const char dense_text[] =
     "    return (int32_t)(0 - sum * (uint32_t)zero);\n"
     "}\n\n"
     "#if defined(PAIRS)\n"
-    "#define DENSE_WORD(i) \\\n"
+    "#define DENSE_WORD(sum, codes, i) \\\n"
     "    sum = __smlad((int32_t)(w & codes), PAIR(x + (i)), sum); \\\n"
     "    sum = __smlad((int32_t)(w >> 8 & codes), PAIR(x + (i) + 2), sum);\n"
     "#elif defined(WORDS)\n"
-    "#define DENSE_ADD(i, at) \\\n"
+    "#define DENSE_ADD(sum, i, at) \\\n"
     "    sum = (int32_t)((uint32_t)sum + (uint32_t)((int32_t)(w >> (at) & 255) * x[i]));\n"
-    "#define DENSE_WORD(i) \\\n"
+    "#define DENSE_WORD(sum, codes, i) \\\n"
     "    w &= codes; \\\n"
-    "    DENSE_ADD(i, 0) DENSE_ADD((i) + 1, 8) DENSE_ADD((i) + 2, 16) DENSE_ADD((i) + 3, 24)\n"
+    "    DENSE_ADD(sum, i, 0) DENSE_ADD(sum, (i) + 1, 8) \\\n"
+    "    DENSE_ADD(sum, (i) + 2, 16) DENSE_ADD(sum, (i) + 3, 24)\n"
     "#endif\n"
     "#define DENSE_FOUR(i) \\\n"
-    "    w = (uint32_t)PAIR(in + (i))$1; \\\n"
-    "    DENSE_WORD(i)\n"
-    "static inline int32_t dense_part(const uint8_t *in, int32_t count, int32_t shift,\n"
-    "                                 uint32_t codes, const int16_t *x, int32_t sum)\n"
+    "    w = (uint32_t)PAIR(in + (i)); \\\n"
+    "    DENSE_WORD(sum, codes, i) \\\n"
+    "    w = (uint32_t)PAIR(in_too + (i)); \\\n"
+    "    DENSE_WORD(sum_too, codes_too, i)\n"
+    "#if defined(PAIRS) && !defined(__clang__) && __GNUC__ >= 8\n"
+    "#define UNKNOWN __attribute__((noipa)) /* known masks would need more instructions */\n"
+    "#else\n"
+    "#define UNKNOWN ONCE\n"
+    "#endif\n"
+    "/* Adds the products of x and of bytes to two sums. Of a byte only the bits of a mask count. "
+    "*/\n"
+    "HOT static UNKNOWN void dense_part(const uint8_t *in, const uint8_t *in_too, uint32_t mask,\n"
+    "                                uint32_t mask_too, const int16_t *x, int32_t count,\n"
+    "                                int32_t *sums)\n"
     "{\n"
-    "    (void)shift;\n"
     "#ifdef WORDS\n"
+    "#ifdef PAIRS\n"
+    "    in = __builtin_assume_aligned(in, 4);\n"
+    "    in_too = __builtin_assume_aligned(in_too, 4);\n"
+    "    x = __builtin_assume_aligned(x, 4);\n"
+    "    const uint32_t each = UINT32_C(0x00010001);\n"
+    "#else\n"
+    "    const uint32_t each = UINT32_C(0x01010101);\n"
+    "#endif\n"
+    "    const uint32_t codes = mask * each, codes_too = mask_too * each;\n"
+    "    int32_t sum = sums[0], sum_too = sums[1];\n"
     "    uint32_t w;\n"
+    "$1"
+    "#if !defined(__clang__) && __GNUC__ >= 8\n"
+    "#pragma GCC unroll 1\n"
+    "#endif\n"
+    "    for (; count > 0; count -= 4, in += 4, in_too += 4, x += 4) {\n"
+    "        DENSE_FOUR(0)\n"
+    "    }\n"
+    "    sums[0] = sum, sums[1] = sum_too;\n"
+    "#else\n"
+    "    uint32_t sum = (uint32_t)sums[0], sum_too = (uint32_t)sums[1];\n"
+    "    for (int32_t i = 0; i < count; i++) {\n"
+    "        sum += (uint32_t)((int32_t)(in[i] & mask) * x[i]);\n"
+    "        sum_too += (uint32_t)((int32_t)(in_too[i] & mask_too) * x[i]);\n"
+    "    }\n"
+    "    sums[0] = (int32_t)sum, sums[1] = (int32_t)sum_too;\n"
+    "#endif\n"
+    "}\n\n";
+
+static const char unrolled_text[] =
     "#if defined(PAIRS) && !defined(__OPTIMIZE_SIZE__)\n"
-    "    for (; count >= 12; count -= 12, in += 12, x += 12) {\n"
+    "    for (; count >= 16; count -= 16, in += 16, in_too += 16, x += 16) {\n"
     "        DENSE_FOUR(0)\n"
     "        DENSE_FOUR(4)\n"
     "        DENSE_FOUR(8)\n"
+    "        DENSE_FOUR(12)\n"
     "    }\n"
-    "#endif\n"
-    "    for (; count > 0; count -= 4, in += 4, x += 4) {\n"
-    "        DENSE_FOUR(0)\n"
-    "    }\n"
-    "    return sum;\n"
-    "#else\n"
-    "    uint32_t all = (uint32_t)sum;\n"
-    "    for (int32_t i = 0; i < count; i++)\n"
-    "        all += (uint32_t)((int32_t)(in[i]$1 & codes) * x[i]);\n"
-    "    return (int32_t)all;\n"
-    "#endif\n"
-    "}\n\n"
-    "$4"
-    "/* Returns sum plus code[first + i] * x[i], i < count, a multiple of four; codes\n"
-    " * as unpack_s16 has them. */\n"
-    "HOT static ONCE int32_t dense(const uint8_t *p, int32_t total, int32_t bits, int32_t first,\n"
-    "                              const int16_t *x, int32_t count, int32_t sum)\n"
+    "#endif\n";
+
+static const char packed_text[] =
+    "#define DENSE_TAKE(i) \\\n"
+    "    sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)(part[i] / (1 << low[i])));\n"
+    "/* The same of packed codes from first and from too on, as unpack_s16 has them; products of\n"
+    " * `most` at a time do not overflow. A code multiplies where it lies in its byte, and sums "
+    "are\n"
+    " * divided by what that makes of 1$1. */\n"
+    "static ONCE void dense(const uint8_t *p, int32_t total, int32_t bits, int32_t first,\n"
+    "                       int32_t too, const int16_t *x, int32_t count, int32_t most,\n"
+    "                       int32_t *sums)\n"
     "{\n"
-    "    const int32_t whole = bits == 8 ? total : total / 8;\n"
+    "    const int32_t whole = total / 8;\n"
     "    const uint32_t one = (UINT32_C(1) << bits) - 1;\n"
-    "#if defined(PAIRS)\n"
-    "    const uint32_t codes = one * UINT32_C(0x00010001);\n"
-    "#elif defined(WORDS)\n"
-    "    const uint32_t codes = one * UINT32_C(0x01010101);\n"
-    "#else\n"
-    "    const uint32_t codes = one;\n"
-    "#endif\n"
-    "    for (int32_t n; count > 0; first += n, count -= n, x += n) {\n"
-    "        const int32_t row = first / whole, at = first % whole, shift = row / bits * bits;\n"
-    "        const uint8_t *in = p + at + row % bits * whole;\n"
-    "        n = whole - at < count ? whole - at : count;\n"
-    "$2$3"
-    "        sum = dense_part(in, n, shift, codes, x, sum);\n"
+    "    for (int32_t n; count > 0; first += n, too += n, count -= n, x += n) {\n"
+    "        const int32_t from[2] = {first, too};\n"
+    "        const uint8_t *in[2];\n"
+    "        int32_t low[2], part[2] = {0, 0};\n"
+    "$2"
+    "        n = count < most ? count : most;\n"
+    "        for (int32_t i = 0; i < 2; i++) {\n"
+    "            const int32_t row = from[i] / whole, at = from[i] % whole;\n"
+    "            n = whole - at < n ? whole - at : n;\n"
+    "            low[i] = row / bits * bits;\n"
+    "            in[i] = p + at + row % bits * whole;\n"
+    "$3"
+    "        }\n"
+    "$4"
     "    }\n"
-    "    return sum;\n"
     "}\n\n";
 
-static const char unshifted_text[] = "#ifdef PAIRS\n"
-                                     "        if (shift == 0) {\n"
-                                     "            sum = dense_part(in, n, 0, codes, x, sum);\n"
-                                     "            continue;\n"
-                                     "        }\n"
-                                     "#endif\n";
+static const char whole_text[] =
+    "        dense_part(in[0], in[1], one << low[0], one << low[1], x, n, part);\n"
+    "        for (int32_t i = 0; i < 2; i++)\n"
+    "            DENSE_TAKE(i)\n";
+
+static const char find_pieces_text[] = "            within[i] = 255;\n"
+                                       "            if (row < field) continue;\n"
+                                       "            const int32_t past = (row - field) * bits;\n"
+                                       "            low[i] = field + past % spare;\n"
+                                       "            in[i] = p + at + past / spare * whole;\n"
+                                       "            within[i] = 256 - (UINT32_C(1) << field);\n";
 
 static const char pieces_text[] =
-    "#ifdef WORDS\n"
-    "#define DENSE_PIECE(plane, s) (((uint32_t)PAIR(in + (plane) * whole) & masks) >> (s))\n"
-    "#endif\n"
-    "/* The same of codes that lie above others, in pieces: one in each of several planes. */\n"
-    "static ONCE int32_t dense_pieces(const uint8_t *in, int32_t whole, int32_t count,\n"
-    "                                 int32_t bits, int32_t shift, uint32_t codes,\n"
-    "                                 const int16_t *x, int32_t sum)\n"
-    "{\n"
-    "    const int32_t field = 8 / bits * bits, spare = 8 - field, end = field - bits;\n"
-    "    const uint32_t mask = 256 - (UINT32_C(1) << field);\n"
-    "#ifdef WORDS\n"
-    "    const uint32_t masks = mask * UINT32_C(0x01010101);\n"
-    "    uint32_t w;\n"
-    "#ifndef __OPTIMIZE_SIZE__\n"
-    "    const int32_t s1 = shift - spare, s2 = s1 - spare, s3 = s2 - spare;\n"
-    "    for (; s2 <= end && count > 0; count -= 4, in += 4, x += 4) { /* two */\n"
-    "        w = DENSE_PIECE(0, shift) | DENSE_PIECE(1, s1);\n"
-    "        DENSE_WORD(0)\n"
-    "    }\n"
-    "    for (; s3 <= end && count > 0; count -= 4, in += 4, x += 4) { /* three */\n"
-    "        w = DENSE_PIECE(0, shift) | DENSE_PIECE(1, s1) | DENSE_PIECE(2, s2);\n"
-    "        DENSE_WORD(0)\n"
-    "    }\n"
-    "    for (; bits == 7 && count > 0; count -= 4, in += 4, x += 4) { /* seven */\n"
-    "        w = DENSE_PIECE(0, 7) | DENSE_PIECE(1, 6) | DENSE_PIECE(2, 5);\n"
-    "        w |= DENSE_PIECE(3, 4) | DENSE_PIECE(4, 3) | DENSE_PIECE(5, 2) | DENSE_PIECE(6, 1);\n"
-    "        DENSE_WORD(0)\n"
-    "    }\n"
-    "#endif\n"
-    "    for (; count > 0; count -= 4, in += 4, x += 4) {\n"
-    "        const uint8_t *from = in;\n"
-    "        w = ((uint32_t)PAIR(from) & masks) >> shift;\n"
-    "        for (int32_t s = shift - spare; s > end; s -= spare)\n"
-    "            from += whole, w |= ((uint32_t)PAIR(from) & masks) >> s;\n"
-    "        DENSE_WORD(0)\n"
-    "    }\n"
-    "    return sum;\n"
-    "#else\n"
-    "    uint32_t all = (uint32_t)sum;\n"
-    "    for (int32_t i = 0; i < count; i++) {\n"
-    "        const uint8_t *from = in + i;\n"
-    "        uint32_t code = (*from & mask) >> shift;\n"
-    "        for (int32_t s = shift - spare; s > end; s -= spare)\n"
-    "            from += whole, code |= (*from & mask) >> s;\n"
-    "        all += (uint32_t)((int32_t)(code & codes) * x[i]);\n"
-    "    }\n"
-    "    return (int32_t)all;\n"
-    "#endif\n"
-    "}\n\n";
-
-static const char in_pieces_text[] =
-    "        const int32_t past = (row - 8 / bits * bits) * bits;\n"
-    "        if (past >= 0 && bits < 8) {\n"
-    "            sum = dense_pieces(p + at + past / (8 % bits) * whole, whole, n, bits,\n"
-    "                               8 / bits * bits + past % (8 % bits), codes, x, sum);\n"
-    "            continue;\n"
+    "        for (int32_t more = 1; more;) {\n"
+    "            more = part[0] = part[1] = 0;\n"
+    "            dense_part(in[0], in[1], one << low[0] & within[0], one << low[1] & within[1], "
+    "x,\n"
+    "                       n, part);\n"
+    "            for (int32_t i = 0; i < 2; i++) {\n"
+    "                if (low[i] == 8) continue;\n"
+    "                DENSE_TAKE(i)\n"
+    "                low[i] = low[i] - spare > field - bits ? low[i] - spare : 8;\n"
+    "                if (low[i] < 8) in[i] += whole, more = 1;\n"
+    "            }\n"
     "        }\n";
 
 bool itg_emit_is_dense(const itg_emit_mac_view *t, const itg_pvalue *w)
@@ -158,29 +155,62 @@ bool itg_emit_is_dense(const itg_emit_mac_view *t, const itg_pvalue *w)
            (bits == 8 || (bits > 1 && bits < 8 && w->elements % 32 == 0));
 }
 
+/* Whether a layer is so large that a longer loop is worth its place. */
+static bool has_large(itg_emitter *e)
+{
+    for (int32_t i = 0; i < e->layer_count; i++) {
+        itg_emit_mac_view t;
+        if (!itg_emit_is_mac(&e->layers[i])) continue;
+        itg_emit_mac_describe(e, &e->layers[i], &t);
+        if (t.dense && t.depth * t.filters >= LARGE) return true;
+    }
+    return false;
+}
+
+static void write_packed(itg_emitter *e)
+{
+    if (itg_emit_has_bits(e->p, 3, 3) || itg_emit_has_bits(e->p, 5, 7))
+        itg_emit_template(&e->helpers, packed_text, "; so does each piece of one in pieces",
+                          "        const int32_t field = 8 / bits * bits, spare = 8 - field;\n"
+                          "        uint32_t within[2];\n",
+                          find_pieces_text, pieces_text, NULL);
+    else
+        itg_emit_template(&e->helpers, packed_text, "", "", "", whole_text, NULL);
+}
+
+/* Products at a time: no more than 2^31 by a byte and the largest of the inputs. */
+static int64_t most_products(const itg_emit_mac_view *t)
+{
+    return itg_dtype_size(t->x.type) == 1 ? 32768 : 128;
+}
+
 void itg_emit_dense_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
     const itg_pvalue *w = &e->p->values[t->w_value];
     itg_emit_pairs(e);
-    if (itg_emit_needs(e, "dense")) {
-        const bool bytes = !itg_emit_has_bits(e->p, 2, 7);
-        const bool pieces = itg_emit_has_bits(e->p, 3, 3) || itg_emit_has_bits(e->p, 5, 7);
-        itg_emit_template(&e->helpers, dense_text, bytes ? "" : " >> shift",
-                          pieces ? in_pieces_text : "", bytes ? "" : unshifted_text,
-                          pieces ? pieces_text : "", NULL);
-    }
+    if (itg_emit_needs(e, "dense_part"))
+        itg_emit_template(&e->helpers, dense_text, has_large(e) ? unrolled_text : "", NULL);
+    if (w->q.bits < 8 && itg_emit_needs(e, "dense")) write_packed(e);
     ITG_EMIT_FORMAT(e, "%*sconst int32_t start = dense_start(patches, %s, %s);\n", (int)indent, "",
                     itg_emit_number(e, t->depth),
                     itg_emit_number(e, t->w_zero - itg_emit_least_code(w)));
 }
 
-void itg_emit_dense_sum(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
-                        const char *offset)
+void itg_emit_dense_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *c,
+                         const char *too, const char *offset)
 {
     const itg_pvalue *w = &e->p->values[t->w_value];
     const char *depth = itg_emit_number(e, t->depth);
-    ITG_EMIT_FORMAT(
-        e, "%*sconst int32_t sum[1] = {dense(%s, %s, %d, c * %s%s, patches, %s, start)};\n",
-        (int)indent, "", t->weights, itg_emit_number(e, w->elements), (int)w->q.bits, depth, offset,
-        depth);
+    ITG_EMIT_FORMAT(e, "%*sint32_t sums[2] = {start, start};\n", (int)indent, "");
+    if (w->q.bits == 8)
+        ITG_EMIT_FORMAT(e,
+                        "%*sdense_part(%s + (%s) * %s%s, %s + (%s) * %s%s, 255, 255, patches, %s, "
+                        "sums);\n",
+                        (int)indent, "", t->weights, c, depth, offset, t->weights, too, depth,
+                        offset, depth);
+    else
+        ITG_EMIT_FORMAT(
+            e, "%*sdense(%s, %s, %d, (%s) * %s%s, (%s) * %s%s, patches, %s, %s, sums);\n",
+            (int)indent, "", t->weights, itg_emit_number(e, w->elements), (int)w->q.bits, c, depth,
+            offset, too, depth, offset, depth, itg_emit_number(e, most_products(t)));
 }

@@ -400,24 +400,33 @@ static void write_tile(itg_emitter *e, const itg_emit_mac_view *t, int32_t inden
     if (tile) ITG_EMIT_FORMAT(e, "%*s}\n", (int)indent, "");
 }
 
-/* Writes the sums and codes of one position, channel by channel. */
+/* Writes the sums and codes of one position, two channels at a time. */
 static void write_dense(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                         const char *window, const char *in, const char *b, const char *out)
 {
+    static const char once[] = "#if defined(WORDS) && !defined(__clang__) && __GNUC__ >= 8\n"
+                               "#pragma GCC unroll 1\n"
+                               "#endif\n";
     const char *filters = itg_emit_number(e, t->filters);
+    const char *group = t->groups > 1 ? itg_emit_text(e, "g * %s + ", filters) : "";
+    const char *rows =
+        t->filters % 2 == 0 ? "2" : itg_emit_text(e, "(%s - k < 2 ? %s - k : 2)", filters, filters);
     open_positions(e, t, indent);
     itg_emit_patches(e, t, indent + 4, window, in);
     itg_emit_dense_start(e, t, indent + 4);
-    itg_strbuf_add(&e->body, "#if defined(WORDS) && !defined(__clang__) && __GNUC__ >= 8\n"
-                             "#pragma GCC unroll 1\n"
-                             "#endif\n");
-    ITG_EMIT_FORMAT(e, "%*sfor (int32_t k = 0; k < %s; k++) {\n%*sconst int32_t c = %sk;\n",
-                    (int)indent + 4, "", filters, (int)indent + 8, "",
-                    t->groups > 1 ? itg_emit_text(e, "g * %s + ", filters) : "");
-    itg_emit_dense_sum(e, t, indent + 8, b);
-    write_outputs(e, t, indent + 8, "sum",
+    ITG_EMIT_FORMAT(e, "%*sfor (int32_t k = 0; k < %s; k += 2) {\n%*sconst int32_t rows = %s;\n",
+                    (int)indent + 4, "", filters, (int)indent + 8, "", rows);
+    itg_emit_dense_sums(e, t, indent + 8, itg_emit_text(e, "%sk", group),
+                        itg_emit_text(e, "%sk + rows - 1", group), b);
+    itg_strbuf_add(&e->body, once);
+    ITG_EMIT_FORMAT(e,
+                    "%*sfor (int32_t i = 0; i < rows; i++) {\n"
+                    "%*sconst int32_t c = %sk + i;\n%*sconst int32_t *const sum = sums + i;\n",
+                    (int)indent + 8, "", (int)indent + 12, "", group, (int)indent + 12, "");
+    write_outputs(e, t, indent + 12, "sum",
                   itg_emit_text(e, "c + first * %s", itg_emit_number(e, t->channels)), out);
-    ITG_EMIT_FORMAT(e, "%*s}\n%*s}\n", (int)indent + 4, "", (int)indent, "");
+    ITG_EMIT_FORMAT(e, "%*s}\n%*s}\n%*s}\n", (int)indent + 8, "", (int)indent + 4, "", (int)indent,
+                    "");
 }
 
 /* Writes the loops of one group: held filters, blocks of patches, tiles of filters. */

@@ -43,7 +43,7 @@ void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, c
 bool itg_emit_is_dense(const itg_emit_mac_view *t, const itg_pvalue *w);
 /* Makes the patch ready, and declares `start`, which is in the sum of each channel. */
 void itg_emit_dense_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent);
-/* Declares the sum of channel c. */
-void itg_emit_dense_sum(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
-                        const char *offset);
+/* Declares `sums` of two channels. */
+void itg_emit_dense_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *c,
+                         const char *too, const char *offset);
 #endif

@@ -145,10 +145,10 @@ static void pack(const itg_pvalue *v, const int64_t *order, unsigned char *out)
                 out[at / 8] = (unsigned char)(out[at / 8] | (1u << (at % 8)));
 }
 
-static void write_bytes(itg_strbuf *out, const char *name, const unsigned char *bytes,
-                        int64_t count)
+static void write_bytes(itg_strbuf *out, const char *name, const char *how,
+                        const unsigned char *bytes, int64_t count)
 {
-    itg_strbuf_format(out, "static const uint8_t %s[%lld] = {", name, (long long)count);
+    itg_strbuf_format(out, "static const uint8_t %s[%lld]%s = {", name, (long long)count, how);
     for (int64_t i = 0; i < count; i++) {
         char text[8];
         int n = snprintf(text, sizeof text, "%s%d", i == 0 ? "" : ",", (int)bytes[i]);
@@ -171,12 +171,14 @@ static int32_t number_of(itg_emitter *e, int32_t value)
     return e->constant_count++;
 }
 
-const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag)
+const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, const char *tag,
+                            bool aligned)
 {
     const itg_pvalue *v = &e->p->values[value];
     char ident[ITG_EMIT_NAME];
     itg_emit_identifier(v->name, ident);
-    const char *name = itg_emit_text(e, "w%d%c_%s", (int)number_of(e, value), tag, ident);
+    const char *name =
+        itg_emit_text(e, "w%d%s%s_%s", (int)number_of(e, value), tag, aligned ? "a" : "", ident);
     if (!itg_emit_needs(e, name)) return name;
     int64_t bytes = packed_bytes(v);
     unsigned char *packed = itg_emit_alloc(e, (size_t)bytes, 1);
@@ -184,7 +186,7 @@ const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order,
     pack(v, order, packed);
     itg_strbuf_format(&e->data, "/* %s: %lld codes of %d bits */\n", ident, (long long)v->elements,
                       (int)v->q.bits);
-    write_bytes(&e->data, name, packed, bytes);
+    write_bytes(&e->data, name, aligned ? " ALIGNED" : "", packed, bytes);
     e->layer->weight_bytes += bytes;
     return name;
 }
