@@ -123,7 +123,7 @@ static void write_layer(itg_emitter *e, itg_emit_layer *l)
     e->scratch_taken = 0;
     l->weight_bytes = l->constant_bytes = 0;
     add_comment(e, l);
-    ITG_EMIT_FORMAT(e, "%sstatic void layer_", l->step != NULL ? "HOT " : "");
+    ITG_EMIT_FORMAT(e, "%sstatic APART void layer_", l->step != NULL ? "HOT " : "");
     itg_strbuf head = take_body(e);
     add_parameters(e, l);
     (l->step == NULL ? itg_emit_copy : layers[l->step->kind])(e, l);
@@ -175,6 +175,13 @@ static const char prologue_text[] =
     "#endif\n"
     "#ifndef HOT\n"
     "#define HOT\n"
+    "#endif\n"
+    "/* APART: layers, not compiled into one function where its registers were shared badly. */\n"
+    "#if defined(__arm__) && defined(__GNUC__) && !defined(__clang__) && \\\n"
+    "    !defined(__ARM_FEATURE_SIMD32)\n"
+    "#define APART __attribute__((noinline))\n"
+    "#else\n"
+    "#define APART\n"
     "#endif\n"
     "/* ALIGNED: bytes that are read a word at a time, or two. */\n"
     "#ifdef __GNUC__\n"

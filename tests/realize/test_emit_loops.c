@@ -24,7 +24,7 @@ static counts counts_of(const itg_program *p)
     assert_int_equal(itg_program_source(p, "net", &source, &header, NULL), ITG_OK);
     const char *run = strstr(source.text, "\nvoid net_run(");
     assert_non_null(run);
-    const counts c = {.functions = count_of(source.text, "static void layer_"),
+    const counts c = {.functions = count_of(source.text, "static APART void layer_"),
                       .calls = count_of(run, " layer_"),
                       .loops = count_of(run, "for (int32_t t = 0;"),
                       .tables = count_of(source.text, "_table0[256] = {"),

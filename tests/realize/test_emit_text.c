@@ -381,8 +381,8 @@ static void layouts_change_only_at_the_ends(void **state)
     p->outputs[p->output_count++] = s->outputs[0];
     if (itg_program_finish(p, ITG_BOUNDS_STORE, &err) != ITG_OK) fail_msg("%s", err.message);
     assert_true(emit(p, &e));
-    assert_int_equal(count_of(e.source, "\nHOT static void layer_"), 3);
-    assert_int_equal(count_of(e.source, "\nstatic void layer_"), 2);
+    assert_int_equal(count_of(e.source, "\nHOT static APART void layer_"), 3);
+    assert_int_equal(count_of(e.source, "\nstatic APART void layer_"), 2);
     assert_int_equal(count_of(e.source, "/* channels innermost: [1,2,3,4] -> [1,2,3,4] */\n"), 1);
     assert_int_equal(count_of(e.source, "/* row-major: [1,5,3,4] -> [1,5,3,4] */\n"), 1);
     end(&e);
