@@ -290,11 +290,23 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_annotated **a, i
 
 /* ---- all layers ---- */
 
+static bool is_enough(const recovery *r)
+{
+    return r->asked->enough && r->asked->enough(r->asked->context);
+}
+
+/* Whether thresholds, scales and biases are chosen by what they do to the outputs, too. */
+static bool tunes(const recovery *r)
+{
+    return !r->table && r->o->mode != ITG_RECOVER_SCALES && !is_enough(r);
+}
+
 static itg_status fill_targets(recovery *r, int32_t first, itg_error *err)
 {
     const itg_calibration_samples samples = {&r->feed, r->samples};
+    const bool with_odds = tunes(r) && r->has_odds && itg_tune_can(r->g, r->samples);
     return itg_targets_fill(r->g, r->layers, r->layer_count, first, &samples, r->o, &r->targets,
-                            err);
+                            with_odds ? &r->odds : NULL, err);
 }
 
 /* Once. The float network's gradients are of no use where codes are not chosen. */
@@ -312,22 +324,11 @@ static bool is_wanted(const recovery *r, const itg_layer *l)
            r->s->edges[l->weight_edge].bits <= widest(r);
 }
 
-static bool is_enough(const recovery *r)
-{
-    return r->asked->enough && r->asked->enough(r->asked->context);
-}
-
 /* What the parts of a layer's work ask: both ways of stopping end it. */
 static bool is_over(void *context)
 {
     const recovery *r = context;
     return is_enough(r) || itg_check_stop(&r->asked->stop, NULL) != ITG_OK;
-}
-
-/* Whether thresholds, scales and biases are chosen by what they do to the outputs, too. */
-static bool tunes(const recovery *r)
-{
-    return !r->table && r->o->mode != ITG_RECOVER_SCALES && !is_enough(r);
 }
 
 static itg_tuning tuning_of(recovery *r)

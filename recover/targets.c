@@ -11,6 +11,7 @@ typedef struct pass {
     const itg_calibration_samples *samples;
     const itg_recover_options *options;
     itg_targets *targets;
+    itg_tune_odds *odds; /* NULL: not wanted */
     /* The layers that add a value: the first of it, [values], and the next of each, [2 * layers],
      * as 2 * layer, and one more where the value is the Add's other operand; or ITG_NONE. */
     int32_t *adders, *next;
@@ -124,11 +125,12 @@ static itg_status run_sample(void *context, int worker, int64_t sample, itg_erro
         status = itg_float_exec_create(p->g, ITG_FLOAT_REFERENCE, &p->exec[worker], err);
     if (status != ITG_OK) return status;
     clear_sample(p, sample);
-    for (int32_t i = 0; i < p->samples->feed->count && status == ITG_OK; i++)
-        status = itg_feed_fill(p->samples->feed, i, sample,
-                               itg_float_exec_input(p->exec[worker], i), err);
+    status = itg_feed_fill_all(p->samples->feed, sample, p->exec[worker], err);
     visit v = {p, sample, p->positions[worker]};
-    return status == ITG_OK ? itg_float_exec_visit(p->exec[worker], take_value, &v, err) : status;
+    if (status == ITG_OK) status = itg_float_exec_visit(p->exec[worker], take_value, &v, err);
+    if (status == ITG_OK && p->odds)
+        itg_tune_odds_set(p->odds, sample, itg_float_exec_output(p->exec[worker], 0).data);
+    return status;
 }
 
 static itg_status run_samples(pass *p, int32_t layer_count, int threads, itg_error *err)
@@ -158,14 +160,17 @@ static itg_status run_samples(pass *p, int32_t layer_count, int threads, itg_err
 itg_status itg_targets_fill(const itg_graph *g, const itg_layer *layers, int32_t layer_count,
                             int32_t first, const itg_calibration_samples *samples,
                             const itg_recover_options *options, itg_targets *targets,
-                            itg_error *err)
+                            itg_tune_odds *odds, itg_error *err)
 {
     pass p = {.g = g, .layers = layers, .samples = samples, .options = options, .targets = targets};
+    if (odds && odds->known < samples->count) p.odds = odds;
     itg_targets_deinit(targets);
     itg_status status = allocate(layers, layer_count, first, samples->count, targets, err);
+    if (status == ITG_OK && p.odds) status = itg_tune_odds_reserve(p.odds, samples->count, err);
     if (status == ITG_OK) status = find_adders(&p, layer_count, err);
     if (status == ITG_OK)
         status = run_samples(&p, layer_count, itg_thread_count(options->threads), err);
+    if (status == ITG_OK && p.odds) p.odds->known = samples->count;
     free(p.adders);
     free(p.next);
     return status;

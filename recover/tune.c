@@ -203,12 +203,16 @@ static bool choose_samples(tuner *t)
     return t->samples >= LEAST_SAMPLES;
 }
 
+bool itg_tune_can(const itg_graph *g, int64_t samples)
+{
+    return itg_tune_samples(g, samples, MOST_MACS) >= LEAST_SAMPLES;
+}
+
 itg_status itg_tune(const itg_tuning *tuning, itg_strategy *s, itg_error *err)
 {
     tuner t = {.o = tuning, .odds = tuning->odds, .s = s};
     itg_annotated *a = NULL;
-    if (!t.odds || itg_tune_samples(tuning->g, tuning->samples.count, MOST_MACS) < LEAST_SAMPLES)
-        return ITG_OK;
+    if (!t.odds || !itg_tune_can(tuning->g, tuning->samples.count)) return ITG_OK;
     itg_status status = annotate(&t, &a, err);
     if (status == ITG_OK)
         status = itg_twin_create(a, s, tuning->layers, tuning->layer_count,

@@ -30,5 +30,7 @@ typedef struct itg_tuning {
 /* Changes scales and biases of the layers with codes of their own. The strategy stays as it is if
  * the network is no classifier, if it is too large for some hundred gradients, or if nothing better
  * is found. */
+/* Whether the network is small enough for it, and the samples are enough. */
+bool itg_tune_can(const itg_graph *g, int64_t samples);
 itg_status itg_tune(const itg_tuning *tuning, itg_strategy *s, itg_error *err);
 #endif

@@ -12,6 +12,19 @@
 
 /* ---- the float network ---- */
 
+itg_status itg_tune_odds_reserve(itg_tune_odds *o, int64_t count, itg_error *err)
+{
+    double *of = realloc(o->of, (size_t)(count * o->classes) * sizeof *of);
+    if (!of) return itg_fail(err, ITG_NO_MEMORY, "no memory for the float network's outputs");
+    o->of = of;
+    return ITG_OK;
+}
+
+void itg_tune_odds_set(const itg_tune_odds *o, int64_t sample, const float *outputs)
+{
+    itg_gradient_softmax(outputs, o->classes, o->of + sample * o->classes);
+}
+
 typedef struct finding {
     itg_tune_odds *odds;
     itg_float_exec **exec; /* [threads] */
@@ -26,12 +39,9 @@ static itg_status find_sample(void *context, int worker, int64_t item, itg_error
     itg_status status = itg_check_stop(&o->options->stop, err);
     if (status == ITG_OK && !*exec)
         status = itg_float_exec_create(o->g, ITG_FLOAT_REFERENCE, exec, err);
-    for (int32_t i = 0; i < o->samples.feed->count && status == ITG_OK; i++)
-        status = itg_feed_fill(o->samples.feed, i, sample, itg_float_exec_input(*exec, i), err);
+    if (status == ITG_OK) status = itg_feed_fill_all(o->samples.feed, sample, *exec, err);
     if (status == ITG_OK) status = itg_float_exec_run(*exec, err);
-    if (status == ITG_OK)
-        itg_gradient_softmax(itg_float_exec_output(*exec, 0).data, o->classes,
-                             o->of + sample * o->classes);
+    if (status == ITG_OK) itg_tune_odds_set(o, sample, itg_float_exec_output(*exec, 0).data);
     return status;
 }
 
@@ -59,11 +69,10 @@ itg_status itg_tune_odds_reach(itg_tune_odds *o, int64_t count, itg_error *err)
 {
     if (count <= o->known) return ITG_OK;
     finding f = {o, calloc((size_t)o->threads, sizeof *f.exec)};
-    double *of = realloc(o->of, (size_t)(count * o->classes) * sizeof *of);
-    if (of) o->of = of;
-    itg_status status = f.exec && of
-                            ? itg_parallel_for(o->threads, count - o->known, find_sample, &f, err)
-                            : itg_fail(err, ITG_NO_MEMORY, "no memory to run the float network");
+    itg_status status = f.exec ? itg_tune_odds_reserve(o, count, err)
+                               : itg_fail(err, ITG_NO_MEMORY, "no memory to run the float network");
+    if (status == ITG_OK)
+        status = itg_parallel_for(o->threads, count - o->known, find_sample, &f, err);
     if (status == ITG_OK) o->known = count;
     for (int i = 0; f.exec && i < o->threads; i++)
         itg_float_exec_destroy(f.exec[i]);

@@ -20,6 +20,10 @@ bool itg_tune_odds_init(const itg_graph *g, const itg_calibration_samples *sampl
                         const itg_recover_options *options, itg_tune_odds *out);
 /* Finds those of the first `count` samples. */
 itg_status itg_tune_odds_reach(itg_tune_odds *odds, int64_t count, itg_error *err);
+/* The parts of it, for who runs the float network anyway: makes room; sets those of a sample. The
+ * caller then sets `known`. */
+itg_status itg_tune_odds_reserve(itg_tune_odds *odds, int64_t count, itg_error *err);
+void itg_tune_odds_set(const itg_tune_odds *odds, int64_t sample, const float *outputs);
 void itg_tune_odds_deinit(itg_tune_odds *odds);
 /* Returns how many of `samples` samples can have gradients in the time that the network needs for
  * `macs` multiply-accumulates. */

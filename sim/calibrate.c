@@ -193,9 +193,7 @@ static itg_status run_sample(void *context, int worker, int64_t item, itg_error 
     if (itg_check_stop(&c->stop, err) != ITG_OK) return ITG_CANCELLED;
     itg_float_exec *exec = c->execs[worker];
     measuring m = {c, c->sums + item * c->id_count, c->histograms + (int64_t)worker * c->id_count};
-    itg_status status = ITG_OK;
-    for (int32_t i = 0; i < c->feed.count && status == ITG_OK; i++)
-        status = itg_feed_fill(&c->feed, i, item, itg_float_exec_input(exec, i), err);
+    itg_status status = itg_feed_fill_all(&c->feed, item, exec, err);
     if (status != ITG_OK) return status;
     status = itg_float_exec_visit(exec, measure, &m, err);
     return status == ITG_OK

@@ -156,3 +156,12 @@ itg_status itg_feed_fill(const itg_feed *feed, int32_t index, int64_t sample, vo
     tensor.data = x;
     return itg_preprocess_sample(&input->preprocess, input->data, sample, &tensor, err);
 }
+
+itg_status itg_feed_fill_all(const itg_feed *feed, int64_t sample, itg_float_exec *exec,
+                             itg_error *err)
+{
+    itg_status status = ITG_OK;
+    for (int32_t i = 0; i < feed->count && status == ITG_OK; i++)
+        status = itg_feed_fill(feed, i, sample, itg_float_exec_input(exec, i), err);
+    return status;
+}

@@ -24,4 +24,7 @@ void itg_feed_deinit(itg_feed *feed);
 /* Writes a sample of the data into x, in the dtype of the input. */
 itg_status itg_feed_fill(const itg_feed *feed, int32_t index, int64_t sample, void *x,
                          itg_error *err);
+/* The same of all inputs of a float network. */
+itg_status itg_feed_fill_all(const itg_feed *feed, int64_t sample, itg_float_exec *exec,
+                             itg_error *err);
 #endif
