@@ -296,8 +296,10 @@ static double largest(const itg_layer *l, const float *weights, int64_t first, i
 {
     double most = 0;
     for (int64_t c = first; c < end; c++)
-        for (int64_t k = 0; k < l->depth; k++)
-            most = fmax(most, fabs((double)weights[itg_layer_weight(l, c, k)]));
+        for (int64_t k = 0; k < l->depth; k++) {
+            const double w = fabs((double)weights[itg_layer_weight(l, c, k)]);
+            if (w > most) most = w;
+        }
     return most;
 }
 
