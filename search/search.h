@@ -121,8 +121,8 @@ itg_status itg_search_select(itg_searching *s, itg_error *err);
 /* The floor of quality that trials must reach on the search samples, so that they may pass the
  * test: more than the goal's, where agreement is bounded. */
 double itg_search_aim(const itg_searching *s, double floor);
-/* Whether the strategy meets the goal on them, and if so, s->result->selection says how well; true
- * where there are none. */
+/* Whether the strategy meets the goal on them, and if so, or if none was tested before,
+ * s->result->selection says how well; true where there are none. */
 itg_status itg_search_try_selected(const itg_searching *s, const itg_strategy *strategy,
                                    bool *passed, itg_error *err);
 

@@ -171,7 +171,8 @@ itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy **strate
     itg_trial refined = *best;
     itg_score score;
     double before = 0, distance = INFINITY;
-    bool passed = false;
+    itg_engine_result *const run = &s->result->run;
+    bool passed = true;
     itg_status status = itg_strategy_clone(*strategy, &made, err);
     if (status == ITG_OK)
         status = itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, made, err);
@@ -180,9 +181,11 @@ itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy **strate
     if (status == ITG_OK) status = measure(s, made, &refined.score, &distance, err);
     const bool met = itg_objective_meets(&s->objective, best),
                meets = status == ITG_OK && itg_objective_meets(&s->objective, &refined);
-    if (status == ITG_OK && distance < INFINITY && (met == meets ? distance < before : meets))
-        status = itg_search_try_selected(s, made, &passed, err);
-    if (status == ITG_OK && passed) {
+    const bool takes =
+        status == ITG_OK && distance < INFINITY && (met == meets ? distance < before : meets);
+    if (takes && meets) status = itg_search_try_selected(s, made, &passed, err);
+    if (status == ITG_OK && takes && (passed || !run->goal_met)) {
+        run->goal_met = run->goal_met || (meets && passed);
         itg_strategy *chosen = made;
         made = *strategy;
         *strategy = chosen;

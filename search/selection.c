@@ -139,16 +139,29 @@ static void keep(const itg_searching *s, const test *t)
     out->wanted = samples_wanted(s, t);
 }
 
+static void begin(const itg_searching *s)
+{
+    itg_search_result *r = s->result;
+    r->selection = itg_selection_none();
+    r->selection.samples = itg_data_samples(s->sets[ITG_SET_SELECTION].data);
+    r->selection.floats =
+        itg_score_get(&r->floats.at[ITG_SET_SELECTION], itg_goal_quality_metric(&s->options->goal));
+    r->selection.tested = 1;
+}
+
 itg_status itg_search_try_selected(const itg_searching *s, const itg_strategy *strategy,
                                    bool *passed, itg_error *err)
 {
+    itg_selection *out = &s->result->selection;
+    const bool is_first = !s->result->run.goal_met; /* no trial was worth a test */
     test t;
     *passed = true;
-    if (!s->result->selection.passed) return ITG_OK;
+    if (!s->sets[ITG_SET_SELECTION].data || !(is_first || out->passed)) return ITG_OK;
     itg_status status = make_test(s, strategy, &t, err);
     if (status != ITG_OK) return status;
-    *passed = passes(&t, s->result->selection.certified);
-    if (*passed) keep(s, &t);
+    if (is_first) begin(s);
+    *passed = passes(&t, out->certified);
+    if (*passed || is_first) keep(s, &t);
     return ITG_OK;
 }
 
@@ -270,9 +283,8 @@ itg_status itg_search_select(itg_searching *s, itg_error *err)
     int32_t count = 0;
     r->selection = itg_selection_none();
     if (!s->sets[ITG_SET_SELECTION].data || !r->run.goal_met) return ITG_OK;
-    r->selection.samples = itg_data_samples(s->sets[ITG_SET_SELECTION].data);
-    r->selection.floats =
-        itg_score_get(&r->floats.at[ITG_SET_SELECTION], itg_goal_quality_metric(&s->options->goal));
+    begin(s);
+    r->selection.tested = 0;
     itg_status status = list_candidates(s, &c, &count, err);
     if (status == ITG_OK) status = choose(s, c, count, err);
     free(c);
