@@ -36,7 +36,6 @@ typedef struct grid {
 
 /* A range of edges with one encoding: the hardware ties some. */
 typedef struct range {
-    bool is_output;         /* of the network: it stays */
     const itg_quantizer *q; /* while the first annotated graph is there */
     double lo, hi;
     grid grids[FACTORS];
@@ -135,7 +134,6 @@ static void find_ranges(choosing *x, const itg_annotated *a)
         const itg_encoding *encoding = itg_annotated_encoding(a, edge->node, edge->slot);
         if (encoding->is_float || encoding->q.scale_count != 1) continue;
         x->of_edge[e] = range_of(x, &encoding->q, &x->s->edges[e]);
-        if (edge->node == ITG_NONE) x->ranges[x->of_edge[e]].is_output = true;
         if (x->of_value[edge->value] == ITG_NONE) x->of_value[edge->value] = x->of_edge[e];
     }
     for (int32_t i = 0; i < x->range_count; i++)

@@ -171,14 +171,14 @@ static int32_t number_of(itg_emitter *e, int32_t value)
     return e->constant_count++;
 }
 
-const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, const char *tag,
+const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag,
                             bool aligned)
 {
     const itg_pvalue *v = &e->p->values[value];
     char ident[ITG_EMIT_NAME];
     itg_emit_identifier(v->name, ident);
     const char *name =
-        itg_emit_text(e, "w%d%s%s_%s", (int)number_of(e, value), tag, aligned ? "a" : "", ident);
+        itg_emit_text(e, "w%d%c%s_%s", (int)number_of(e, value), tag, aligned ? "a" : "", ident);
     if (!itg_emit_needs(e, name)) return name;
     int64_t bytes = packed_bytes(v);
     unsigned char *packed = itg_emit_alloc(e, (size_t)bytes, 1);

@@ -192,13 +192,13 @@ void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise)
         return;
     }
     const int64_t *order = NULL;
-    const char *tag = "n";
+    char tag = 'n';
     if (t->conv && t->row == ITG_S16 && (depthwise || t->v.w.kernel[0] * t->v.w.kernel[1] > 1)) {
         order = conv_order(e, t, depthwise);
-        tag = depthwise ? "d" : "r";
+        tag = depthwise ? 'd' : 'r';
     } else if (!t->conv && !t->transposed) {
         order = matrix_order(e, t, w->elements);
-        tag = "t";
+        tag = 't';
     }
     t->weights = itg_emit_packed(e, (int32_t)t->w_value, order, tag, t->dense);
 }

@@ -165,9 +165,9 @@ const char *itg_emit_input_name(itg_emitter *e, const itg_emit_layer *l, int32_t
 
 /* ---- packed constants (c_pack.c) ---- */
 /* Writes the codes of a constant once and returns the array's name. Element i is code order[i]
- * (NULL: i). tag names the order: "n" unchanged, "r" filter, tap, channel, "d" tap, filter, "t"
+ * (NULL: i). tag names the order: 'n' unchanged, 'r' filter, tap, channel, 'd' tap, filter, 't'
  * transposed. aligned: to words. */
-const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, const char *tag,
+const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag,
                             bool aligned);
 /* Whether some constant has codes of `least` to `most` bits. */
 bool itg_emit_has_bits(const itg_program *p, int32_t least, int32_t most);
