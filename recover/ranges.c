@@ -2,6 +2,7 @@
 #include "kernels/clones.h"
 #include "kernels/requant.h"
 #include "recover/gradient.h"
+#include "sim/relax.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -34,9 +35,10 @@ typedef struct grid {
     float step, lo, hi;
 } grid;
 
-/* A range of edges with one encoding: the hardware ties some. */
+/* A range of edges with one quantizer. */
 typedef struct range {
-    const itg_quantizer *q; /* while the first annotated graph is there */
+    const itg_quantizer *q; /* while the first annotated graph is there; NULL: of no edge */
+    bool stays;
     double lo, hi;
     grid grids[FACTORS];
     bool is_possible[FACTORS];
@@ -60,29 +62,6 @@ typedef struct choosing {
 } choosing;
 
 /* ---- ranges ---- */
-
-static bool is_one(const choosing *x, const range *r, const itg_quantizer *q,
-                   const itg_edge_choice *c)
-{
-    return r->q->scale[0] == q->scale[0] && r->q->zero_point == q->zero_point &&
-           r->q->qmin == q->qmin && r->q->qmax == q->qmax &&
-           (!x->o->hw->power_of_two_scales || (r->lo == c->lo && r->hi == c->hi));
-}
-
-static int32_t range_of(choosing *x, const itg_quantizer *q, const itg_edge_choice *c)
-{
-    int32_t i = 0;
-    while (i < x->range_count && !is_one(x, &x->ranges[i], q, c))
-        i++;
-    range *r = &x->ranges[i];
-    if (i == x->range_count) {
-        *r = (range){.q = q, .lo = fmin(c->lo, 0), .hi = fmax(c->hi, 0)};
-        x->range_count++;
-    }
-    r->lo = fmin(r->lo, c->lo);
-    r->hi = fmax(r->hi, c->hi);
-    return i;
-}
 
 /* Codes of a range with a zero point, as arithmetic.md 2.2 has them. */
 static double step_of(const range *r, struct factors f)
@@ -115,29 +94,53 @@ static void set_grids(const choosing *x, range *r)
     }
 }
 
-/* A range that the model itself states stays. */
-static bool may_change(const choosing *x, int32_t e, const itg_value *v)
+/* Enters an edge of a quantizer. A constant's own threshold stays; so does a range that the model
+ * itself states. */
+static void enter_edge(choosing *x, const itg_annotated *a, int32_t e, int32_t index)
 {
-    return !v->data && x->s->edges[e].bits > 0 &&
-           !(v->stated && v->stated->bits == x->s->edges[e].bits);
+    const itg_edge *edge = &a->edges[e];
+    const itg_edge_choice *c = &x->s->edges[e];
+    const itg_value *v = &a->graph->values[edge->value];
+    const itg_encoding *encoding = itg_annotated_encoding(a, edge->node, edge->slot);
+    range *r = &x->ranges[index];
+    if (!v->data) x->of_edge[e] = index;
+    if (!r->q) *r = (range){.q = &encoding->q};
+    r->lo = fmin(r->lo, c->lo);
+    r->hi = fmax(r->hi, c->hi);
+    r->stays = r->stays || encoding->is_float || encoding->q.scale_count != 1 ||
+               (v->stated && !v->data && v->stated->bits == c->bits);
 }
 
-static void find_ranges(choosing *x, const itg_annotated *a)
+static void enter_edges(choosing *x, const itg_annotated *a, const itg_sites *sites)
 {
+    for (int32_t e = 0; e < a->edge_count; e++) {
+        const int32_t index = itg_site_of_edge(sites, a, e);
+        x->of_edge[e] = ITG_NONE;
+        if (index >= 0) enter_edge(x, a, e, index);
+    }
     for (itg_id v = 0; v < a->graph->value_count; v++)
         x->of_value[v] = ITG_NONE;
     for (int32_t e = 0; e < a->edge_count; e++) {
-        const itg_edge *edge = &a->edges[e];
-        x->of_edge[e] = ITG_NONE;
-        if (edge->kind != ITG_EDGE_QUANT || !may_change(x, e, &a->graph->values[edge->value]))
-            continue;
-        const itg_encoding *encoding = itg_annotated_encoding(a, edge->node, edge->slot);
-        if (encoding->is_float || encoding->q.scale_count != 1) continue;
-        x->of_edge[e] = range_of(x, &encoding->q, &x->s->edges[e]);
-        if (x->of_value[edge->value] == ITG_NONE) x->of_value[edge->value] = x->of_edge[e];
+        if (x->of_edge[e] != ITG_NONE && x->ranges[x->of_edge[e]].stays) x->of_edge[e] = ITG_NONE;
+        int32_t *of_value = &x->of_value[a->edges[e].value];
+        if (*of_value == ITG_NONE) *of_value = x->of_edge[e];
     }
-    for (int32_t i = 0; i < x->range_count; i++)
-        set_grids(x, &x->ranges[i]);
+}
+
+static itg_status find_ranges(choosing *x, const itg_annotated *a, itg_error *err)
+{
+    itg_sites sites = {0};
+    itg_status status = itg_sites_create(a, &sites, err);
+    if (status != ITG_OK) return status;
+    x->ranges = calloc((size_t)sites.count + 1, sizeof *x->ranges);
+    if (x->ranges) {
+        x->range_count = sites.count;
+        enter_edges(x, a, &sites);
+        for (int32_t i = 0; i < x->range_count; i++)
+            if (x->ranges[i].q && !x->ranges[i].stays) set_grids(x, &x->ranges[i]);
+    }
+    itg_sites_deinit(&sites);
+    return x->ranges ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds");
 }
 
 /* ---- what they promise ---- */
@@ -372,13 +375,12 @@ static itg_status choose(choosing *x, itg_strategy *s, bool *changed, itg_error 
 {
     const size_t edges = (size_t)s->edge_count + 1, values = (size_t)x->o->g->value_count + 1;
     itg_annotated *a = NULL;
-    x->ranges = calloc(edges, sizeof *x->ranges);
     x->of_edge = calloc(edges, sizeof *x->of_edge);
     x->of_value = calloc(values, sizeof *x->of_value);
-    itg_status status = x->ranges && x->of_edge && x->of_value
+    itg_status status = x->of_edge && x->of_value
                             ? begin(x, &a, err)
                             : itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds");
-    if (a) find_ranges(x, a);
+    if (status == ITG_OK && a) status = find_ranges(x, a, err);
     if (status == ITG_OK && a) status = find_promises(x, err);
     if (status == ITG_OK && a) status = try_ranges(x, changed, err);
     if (status == ITG_OK && *changed) status = take(x, s, changed, err);

@@ -345,13 +345,12 @@ static itg_tuning tuning_of(recovery *r)
 }
 
 /* *a: the graph with the strategy's choices, before and after. */
-static itg_status choose_ranges(recovery *r, itg_annotated **a, itg_error *err)
+static itg_status choose_ranges(recovery *r, itg_annotated **a, bool *changed, itg_error *err)
 {
     const itg_tuning t = tuning_of(r);
-    bool changed = false;
-    itg_status status = itg_choose_ranges(&t, r->s, &changed, err);
+    itg_status status = itg_choose_ranges(&t, r->s, changed, err);
     if (status == ITG_CANCELLED && is_enough(r)) return ITG_OK;
-    if (status != ITG_OK || !changed) return status;
+    if (status != ITG_OK || !*changed) return status;
     itg_annotated_destroy(*a);
     *a = NULL;
     return annotate(r, a, err);
@@ -368,9 +367,10 @@ static itg_status recover_layers(recovery *r, itg_error *err)
 {
     itg_annotated *a = NULL;
     itg_error why = {0};
+    bool changed = false;
     itg_status status = annotate(r, &a, err);
     if (status == ITG_OK) status = find_layers(r, a, err);
-    if (status == ITG_OK && tunes(r)) status = choose_ranges(r, &a, err);
+    if (status == ITG_OK && tunes(r)) status = choose_ranges(r, &a, &changed, err);
     if (status == ITG_OK)
         status = itg_kept_create(r->g, 2 * r->layer_count, ACTIVATION_BYTES, &r->kept, err);
     for (int32_t i = 0; i < r->layer_count && status == ITG_OK; i++) {
@@ -409,9 +409,8 @@ int64_t itg_recover_samples(const itg_graph *g, int64_t stated)
                                     : (int64_t)samples;
 }
 
-static itg_status run(recovery *r, itg_error *err)
+static itg_status begin(recovery *r, itg_error *err)
 {
-    if (r->asked->mode == ITG_RECOVER_NONE) return ITG_OK;
     r->own = *r->asked;
     r->own.stop = (itg_stop){is_over, r};
     r->o = &r->own;
@@ -422,9 +421,11 @@ static itg_status run(recovery *r, itg_error *err)
     const itg_calibration_samples samples = {&r->feed, r->samples};
     r->has_odds = itg_tune_odds_init(r->g, &samples, r->o, &r->odds);
     if (status == ITG_OK) status = itg_cache_create(WEIGHT_BYTES, &r->weights, err);
-    if (status == ITG_OK) status = itg_constants_create(r->g, r->weights, &r->constants, err);
-    if (status == ITG_OK) status = recover_layers(r, err);
-    if (status == ITG_OK && tunes(r)) status = tune(r, err);
+    return status == ITG_OK ? itg_constants_create(r->g, r->weights, &r->constants, err) : status;
+}
+
+static void end(recovery *r)
+{
     itg_targets_deinit(&r->targets);
     itg_metrics_deinit(&r->metrics);
     itg_tune_odds_deinit(&r->odds);
@@ -433,6 +434,15 @@ static itg_status run(recovery *r, itg_error *err)
     itg_constants_deinit(&r->constants);
     itg_kept_destroy(r->kept);
     itg_cache_destroy(r->weights);
+}
+
+static itg_status run(recovery *r, itg_error *err)
+{
+    if (r->asked->mode == ITG_RECOVER_NONE) return ITG_OK;
+    itg_status status = begin(r, err);
+    if (status == ITG_OK) status = recover_layers(r, err);
+    if (status == ITG_OK && tunes(r)) status = tune(r, err);
+    end(r);
     return status;
 }
 
@@ -441,6 +451,32 @@ itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_pre
 {
     recovery r = {.g = g, .hw = hw, .preprocess = preprocess, .s = strategy, .asked = options};
     return run(&r, err);
+}
+
+/* ---- thresholds alone ---- */
+
+static itg_status choose_alone(recovery *r, bool *changed, itg_error *err)
+{
+    itg_annotated *a = NULL;
+    itg_status status = annotate(r, &a, err);
+    if (status == ITG_INFEASIBLE) return ITG_OK;
+    if (status == ITG_OK) status = find_layers(r, a, err);
+    if (status == ITG_OK) status = choose_ranges(r, &a, changed, err);
+    itg_annotated_destroy(a);
+    return status;
+}
+
+itg_status itg_recover_ranges(const itg_graph *g, const itg_hardware *hw,
+                              const itg_preprocess *preprocess, const itg_recover_options *options,
+                              itg_strategy *strategy, bool *changed, itg_error *err)
+{
+    recovery r = {.g = g, .hw = hw, .preprocess = preprocess, .s = strategy, .asked = options};
+    *changed = false;
+    if (options->mode == ITG_RECOVER_NONE || options->mode == ITG_RECOVER_SCALES) return ITG_OK;
+    itg_status status = begin(&r, err);
+    if (status == ITG_OK) status = choose_alone(&r, changed, err);
+    end(&r);
+    return status;
 }
 
 /* ---- tables ---- */

@@ -35,6 +35,12 @@ int64_t itg_recover_samples(const itg_graph *g, int64_t stated);
 itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
                        const itg_recover_options *options, itg_strategy *strategy, itg_error *err);
 
+/* The part of it that chooses thresholds of activations, alone. *changed: whether it did; it does
+ * not where the hardware cannot run the strategy. */
+itg_status itg_recover_ranges(const itg_graph *g, const itg_hardware *hw,
+                              const itg_preprocess *preprocess, const itg_recover_options *options,
+                              itg_strategy *strategy, bool *changed, itg_error *err);
+
 /* A table for many strategies: codes of every layer at several widths. They are computed for the
  * inputs that layers have with `base`, which is an approximation for strategies with other
  * widths. */

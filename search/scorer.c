@@ -5,6 +5,7 @@
 #include "base/json_take.h"
 #include "search/share.h"
 #include "sim/stats_pack.h"
+#include "sim/threshold_cache.h"
 
 #define MOST_HEAD ((size_t)16 << 20)
 #define MOST_SAMPLES (INT64_C(1) << 40)
@@ -274,6 +275,11 @@ static itg_status take_parts(itg_scorer *c, const itg_share_part *parts, int32_t
     if (status == ITG_OK) status = take_samples(c, parts, count, err);
     if (status == ITG_OK) status = check_labels(c, err);
     if (status == ITG_OK) status = itg_search_make_space(s, err);
+    if (status == ITG_OK) {
+        u = open_part(parts, count, ITG_SHARE_THRESHOLDS, err);
+        itg_threshold_cache_unpack(&u, s->evaluator.cache);
+        status = itg_unpack_end(&u);
+    }
     if (status == ITG_OK) status = take_floats(c, parts, count, err);
     if (status != ITG_OK || !find(parts, count, ITG_SHARE_CODES)) return status;
     u = open_part(parts, count, ITG_SHARE_CODES, err);

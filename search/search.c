@@ -225,6 +225,7 @@ static itg_status begin_codes(itg_searching *s, const itg_dataset *data, itg_err
                            s->split.info.count[ITG_SPLIT_CALIBRATION], &s->calibration, err);
     if (status == ITG_OK && t) status = check_place(s, t, err);
     if (status == ITG_OK && t) status = check_place(s, s->base, err);
+    if (status == ITG_OK) status = itg_search_choose_ranges(s, err);
     return status == ITG_OK ? itg_search_make_codes(s, t ? t->round : 0,
                                                     t && t->round > 0 ? s->base->point : NULL, err)
                             : status;

@@ -105,9 +105,12 @@ itg_status itg_search_run_rounds(itg_searching *s, double begun, itg_error *err)
 /* Whether the codes of a trial's weights were made for all of its own widths. */
 bool itg_search_has_own_codes(const itg_searching *s, const itg_trial *trial);
 
-/* search_codes.c, where the search recovers: codes of narrow widths for the evaluator and this
- * round. point: made for its widths, and no wider ones; NULL, in round 0: for uniform widths. Where
- * the hardware cannot run what they are made for, s->codes stays NULL. */
+/* search_codes.c, where the search recovers: thresholds of activations by what they do to the
+ * outputs, at their widest widths. */
+itg_status itg_search_choose_ranges(const itg_searching *s, itg_error *err);
+/* There, too: codes of narrow widths for the evaluator and this round. point: made for its widths,
+ * and no wider ones; NULL, in round 0: for uniform widths. Where the hardware cannot run what they
+ * are made for, s->codes stays NULL. */
 itg_status itg_search_make_codes(itg_searching *s, int32_t round, const int32_t *point,
                                  itg_error *err);
 /* Makes the strategy's codes once more, for the inputs that its own layers give; where they are

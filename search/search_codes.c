@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #define BASE_BITS 4
+#define WIDE_BITS 8
 #define WIDEST_BITS 5 /* codes for the inputs of narrow layers harm wide ones */
 
 /* Widths that trials may have; with `bits` of the groups, no wider ones. */
@@ -90,6 +91,53 @@ static itg_status measure(const itg_searching *s, const itg_strategy *strategy, 
     if (!s->evaluator.measures[ITG_METRIC_KL]) score->value[ITG_METRIC_KL] = (double)NAN;
     return status;
 }
+
+/* ---- thresholds of activations ---- */
+
+static itg_status take_ranges(const itg_searching *s, const itg_strategy *made, itg_error *err)
+{
+    const itg_choice_space *groups = s->evaluator.points->groups;
+    itg_status status = ITG_OK;
+    for (int32_t e = 0; e < made->edge_count && status == ITG_OK; e++) {
+        const int32_t group = groups->edge_group[e];
+        if (group >= 0 && !groups->groups[group].is_weight)
+            status = itg_threshold_cache_set(s->evaluator.cache, e, &made->edges[e], err);
+    }
+    return status;
+}
+
+static itg_status choose_ranges(const itg_searching *s, const base *b, itg_error *err)
+{
+    const itg_recover_options options = options_of(s);
+    itg_strategy *widest = NULL;
+    bool changed = false;
+    itg_status status =
+        itg_strategy_resolve(s->evaluator.cache, b->bits, b->methods, b->passed_over, &widest, err);
+    if (status == ITG_OK) status = fit(s, widest, err);
+    if (status == ITG_OK)
+        status = itg_recover_ranges(s->model, s->hw, s->evaluator.preprocess, &options, widest,
+                                    &changed, err);
+    if (status == ITG_OK && changed) status = take_ranges(s, widest, err);
+    itg_strategy_destroy(widest);
+    return status;
+}
+
+itg_status itg_search_choose_ranges(const itg_searching *s, itg_error *err)
+{
+    const itg_point_space *points = s->evaluator.points;
+    base b = {0};
+    itg_status status = create_base(points->groups, &b, err);
+    if (status == ITG_OK) {
+        itg_uniform_bits(points->groups, WIDE_BITS, 32, b.bits);
+        itg_uniform_methods(points->groups, points->weight_methods[0],
+                            points->activation_methods[0], b.methods);
+        status = choose_ranges(s, &b, err);
+    }
+    free_base(&b);
+    return status;
+}
+
+/* ---- tables of codes ---- */
 
 /* Drops the codes if they bring the outputs no nearer to the float network's on the search samples.
  */

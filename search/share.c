@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 #include "search/share.h"
 #include "sim/stats_pack.h"
+#include "sim/threshold_cache.h"
 
 /* ---- what all share ---- */
 
@@ -82,15 +83,19 @@ static itg_status add_part(itg_share *share, const char *name, itg_strbuf *text,
 
 static itg_status fill(const itg_searching *s, itg_share *share, itg_error *err)
 {
-    itg_strbuf head = {0}, statistics = {0}, samples = {0}, floats = {0}, codes = {0};
+    itg_strbuf head = {0}, statistics = {0}, thresholds = {0}, samples = {0}, floats = {0},
+               codes = {0};
     itg_status status = write_head(s, &head, err);
     if (status != ITG_OK) return status;
     itg_stats_pack(s->stats, &statistics);
+    itg_threshold_cache_pack(s->evaluator.cache, &thresholds);
     itg_dataset_pack(s->sets[ITG_SET_SEARCH].data, &samples);
     itg_dataset_pack(s->sets[ITG_SET_SEARCH].labels, &samples);
     write_floats(s, &floats);
     status = add_part(share, ITG_SHARE_HEAD, &head, err);
     itg_status added = add_part(share, ITG_SHARE_STATISTICS, &statistics, err);
+    if (status == ITG_OK) status = added;
+    added = add_part(share, ITG_SHARE_THRESHOLDS, &thresholds, err);
     if (status == ITG_OK) status = added;
     added = add_part(share, ITG_SHARE_SAMPLES, &samples, err);
     if (status == ITG_OK) status = added;

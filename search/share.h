@@ -9,6 +9,7 @@
 /* The parts of a share, in this order; "codes" may be absent. */
 #define ITG_SHARE_HEAD "search"
 #define ITG_SHARE_STATISTICS "statistics"
+#define ITG_SHARE_THRESHOLDS "thresholds" /* that statistics do not give */
 #define ITG_SHARE_SAMPLES "samples"
 #define ITG_SHARE_FLOATS "floats"
 #define ITG_SHARE_CODES "codes"

@@ -188,13 +188,17 @@ itg_status itg_strategy_set_edge(itg_strategy *s, int32_t edge, const itg_edge_c
 itg_status itg_strategy_set_bias(itg_strategy *s, int32_t edge, const float *bias, int32_t count,
                                  itg_error *err);
 /* A cache of resolved thresholds, which are pure functions of (edge, bits, method, what is
- * passed over). Thread-safe. */
+ * passed over), but for those that were set. Thread-safe. */
 typedef struct itg_threshold_cache itg_threshold_cache;
 itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw,
                                       const itg_choice_space *space, const itg_stats *stats,
                                       itg_threshold_cache **out,
                                       itg_error *err); /* borrows all arguments */
 void itg_threshold_cache_destroy(itg_threshold_cache *cache);
+/* From now on the edge, of no weight, has this threshold in strategies with the choice's bits,
+ * method and what it passes over. Not thread-safe. */
+itg_status itg_threshold_cache_set(itg_threshold_cache *cache, int32_t edge,
+                                   const itg_edge_choice *choice, itg_error *err);
 /* Resolves bits, threshold methods, and what is passed over (NULL: nothing), per choice group
  * ([space->group_count] each); edges into graph outputs always use MAX. The result owns everything
  * it points to. */

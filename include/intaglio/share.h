@@ -3,8 +3,8 @@
  * --workers` sends them through a Redis server (docs/scale.md).
  *
  * A trial's request is small: its point, and what decides whether it may stop early. What all
- * trials of a round share is made once: options, hardware, statistics, samples, the float network's
- * outputs, codes of weights. Besides these a scorer needs the model, as a file.
+ * trials of a round share is made once: options, hardware, statistics, thresholds, samples, the
+ * float network's outputs, codes of weights. Besides these a scorer needs the model, as a file.
  *
  * Nothing that is read is trusted: every size, range and name is checked, and a refusal names its
  * place. A scorer gives the same bits as the search itself. */
@@ -23,7 +23,7 @@ typedef struct itg_share_part {
     const void *data;
     size_t bytes;
 } itg_share_part;
-#define ITG_SHARE_PARTS 5
+#define ITG_SHARE_PARTS 6
 typedef struct itg_share {
     itg_share_part parts[ITG_SHARE_PARTS]; /* of which `count` are there; owned */
     int32_t count;

@@ -68,19 +68,38 @@ static bool searches(const small_network *n, const itg_search_options *o, int nt
     return false;
 }
 
-static void search_survives(const char *target, const itg_search_options *o)
+/* step: all allocations of the beginning, then one in ever more, the more the less it is. */
+static void search_survives_with(const char *target, const itg_search_options *o, int64_t samples,
+                                 int step)
 {
     small_network n;
     int nth = 0;
-    small_network_make(21, target, 16, &n);
+    small_network_make(21, target, samples, &n);
     assert_true(searches(&n, o, -1));
-    /* All of the beginning, then ever fewer. */
     while (!searches(&n, o, nth))
-        nth += 1 + nth / 100;
+        nth += 1 + nth / step;
     assert_true(nth > 500);
     free(expected);
     expected = NULL;
     small_network_end(&n);
+}
+
+static void search_survives(const char *target, const itg_search_options *o)
+{
+    search_survives_with(target, o, 16, 100);
+}
+
+static void a_search_that_chooses_thresholds(void **state)
+{
+    (void)state;
+    search_survives_with(
+        "tests/independent/hardware/choices.json",
+        &(itg_search_options){
+            ITG_SEARCH_OPTIONS_VERSION, .recover = ITG_RECOVER_ROUND, .searcher = "random",
+            .goal = goal_of((aim){.max_drop = 0.5, .minimize = ITG_METRIC_BOPS}), .trials = 2,
+            .threads = 1, .activation_bits = {3, 4}, .weight_bits = {8, 8}, .search_samples = 10,
+            .calibration_samples = 192},
+        600, 10);
 }
 
 static void a_search_whose_goal_is_met(void **state)
@@ -171,6 +190,7 @@ static void the_text_of_a_space(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_search_that_chooses_thresholds),
         cmocka_unit_test(a_search_whose_goal_is_met),
         cmocka_unit_test(a_search_whose_goal_is_not_met),
         cmocka_unit_test(a_search_that_is_replayed),

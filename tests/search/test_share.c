@@ -117,24 +117,42 @@ static itg_search_options options_of(const char *searcher)
     return o;
 }
 
-static void compare(const char *target, const itg_search_options *o, small_outputs outputs,
-                    int rounds)
+/* Whether the share has thresholds that statistics do not give. */
+static bool has_thresholds(const itg_share *share)
+{
+    size_t bytes = 0;
+    for (int32_t i = 0; i < share->count; i++)
+        if (strcmp(share->parts[i].name, "thresholds") == 0) bytes = share->parts[i].bytes;
+    assert_true(bytes > 0);
+    return bytes > sizeof(int64_t); /* of the end */
+}
+
+/* has: whether trials have thresholds that reconstruction chose. */
+static void compare_with(const char *target, const itg_search_options *o, small_outputs outputs,
+                         int rounds, int64_t samples, bool has)
 {
     small_network n;
     itg_search_result *own = NULL, *elsewhere = NULL;
     other h = {.n = &n};
     itg_error err = {.message = ""};
-    small_network_make_with(7, target, 160, outputs, &n);
+    small_network_make_with(7, target, samples, outputs, &n);
     if (search(&n, o, NULL, &own, &err) != ITG_OK) fail_msg("%s", err.message);
     if (search(&n, o, &h, &elsewhere, &err) != ITG_OK) fail_msg("%s", err.message);
     same_trials(own, elsewhere);
     assert_true(h.scored > 3);
     assert_true(h.rounds >= rounds);
+    assert_true(has_thresholds(h.share) == has);
     itg_search_result_destroy(own);
     itg_search_result_destroy(elsewhere);
     itg_scorer_close(h.scorer);
     itg_share_destroy(h.share);
     small_network_end(&n);
+}
+
+static void compare(const char *target, const itg_search_options *o, small_outputs outputs,
+                    int rounds)
+{
+    compare_with(target, o, outputs, rounds, 160, false);
 }
 
 static void trials_elsewhere_are_the_same(void **state)
@@ -149,6 +167,10 @@ static void trials_elsewhere_are_the_same(void **state)
     compare("x86-vnni", &o, SMALL_CLASSES, 1);
     o.recover = ITG_RECOVER_NONE;
     compare("vta", &o, SMALL_CLASSES, 1);
+    o.recover = ITG_RECOVER_AUTO;
+    o.calibration_samples = 256;
+    o.activation_bits = (itg_bits_range){3, 4};
+    compare_with("tests/independent/hardware/choices.json", &o, SMALL_CLASSES, 1, 800, true);
 }
 
 static void fronts_and_other_qualities_too(void **state)
@@ -256,7 +278,9 @@ static void damaged_bytes_are_refused(void **state)
     itg_error err = {.message = ""};
     (void)state;
     o.trials = 4;
-    small_network_make(7, "cortex-m", 160, &n);
+    o.calibration_samples = 256;
+    o.activation_bits = (itg_bits_range){3, 4};
+    small_network_make(7, "tests/independent/hardware/choices.json", 800, &n);
     const itg_search_evaluator evaluator = {ITG_SEARCH_EVALUATOR_VERSION, &h, submit,
                                             wait_and_damage, NULL};
     const itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .evaluator = &evaluator};

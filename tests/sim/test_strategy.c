@@ -1,5 +1,6 @@
 /* Strategies in memory: made, copied, and resolved from widths against statistics and weights. */
 #include "case.h"
+#include "sim/threshold_cache.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,6 +294,73 @@ static void widths_nearest_below_else_above(void **state)
     assert_true(bits[0] == 8 && bits[1] == 16 && bits[2] == 16);
 }
 
+/* Edge 0 reads x; edge 1 is a weight. */
+static void thresholds_that_were_set_are_taken(void **state)
+{
+    world w;
+    (void)state;
+    world_new(&w, true);
+    itg_strategy *before = resolve(&w, 8, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX);
+    itg_edge_choice choice = before->edges[0];
+    choice.hi *= 0.75;
+    assert_int_equal(itg_threshold_cache_set(w.cache, 0, &choice, NULL), ITG_OK);
+    itg_strategy *after = resolve(&w, 8, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX);
+    assert_true(after->edges[0].hi == choice.hi && after->edges[0].lo == choice.lo);
+    before->edges[0].hi = choice.hi;
+    check_equal(before, after); /* no other edge */
+    itg_strategy_destroy(before);
+    itg_strategy_destroy(after);
+    before = resolve(&w, 8, 8, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX); /* another method, width */
+    after = resolve(&w, 8, 4, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX);
+    assert_true(before->edges[0].hi != choice.hi && after->edges[0].hi != choice.hi);
+    itg_strategy_destroy(before);
+    itg_strategy_destroy(after);
+    world_end(&w);
+}
+
+static itg_status take_bytes(world *w, const void *bytes, size_t size, itg_error *err)
+{
+    itg_unpacker u = {bytes, size, "thresholds", err, ITG_OK};
+    itg_threshold_cache_unpack(&u, w->cache);
+    return itg_unpack_end(&u);
+}
+
+static void thresholds_that_were_set_travel_as_bytes(void **state)
+{
+    world from, to;
+    itg_strbuf bytes = {0};
+    itg_error err = {0};
+    (void)state;
+    world_new(&from, true);
+    world_new(&to, true);
+    itg_strategy *s = resolve(&from, 8, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX);
+    itg_edge_choice choice = s->edges[0];
+    choice.hi *= 0.75;
+    itg_strategy_destroy(s);
+    assert_int_equal(itg_threshold_cache_set(from.cache, 0, &choice, NULL), ITG_OK);
+    itg_threshold_cache_pack(from.cache, &bytes);
+    assert_int_equal(take_bytes(&to, bytes.text, bytes.length, &err), ITG_OK);
+    s = resolve(&to, 8, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX);
+    assert_true(s->edges[0].hi == choice.hi && s->edges[0].lo == choice.lo);
+    itg_strategy_destroy(s);
+    for (size_t i = 0; i < bytes.length; i++)
+        assert_int_equal(take_bytes(&to, bytes.text, i, &err), ITG_BAD_FILE);
+    /* Of a weight, and beyond the last. */
+    const int64_t slots = (int64_t)to.cache->slot_count,
+                  no_slots[] = {slots / to.space->edge_count, slots};
+    for (int i = 0; i < 2; i++) {
+        itg_strbuf damaged = {0};
+        itg_pack_int(&damaged, no_slots[i]);
+        itg_pack(&damaged, (double[]){0, 1}, 2, sizeof(double));
+        itg_pack_int(&damaged, -1);
+        assert_int_equal(take_bytes(&to, damaged.text, damaged.length, &err), ITG_BAD_FILE);
+        itg_strbuf_deinit(&damaged);
+    }
+    itg_strbuf_deinit(&bytes);
+    world_end(&from);
+    world_end(&to);
+}
+
 static void statistics_that_are_missing_are_named(void **state)
 {
     world w;
@@ -353,6 +421,8 @@ int main(void)
         cmocka_unit_test(copies_own_what_they_hold),
         cmocka_unit_test(inputs_and_outputs_may_have_widths_of_their_own),
         cmocka_unit_test(widths_nearest_below_else_above),
+        cmocka_unit_test(thresholds_that_were_set_are_taken),
+        cmocka_unit_test(thresholds_that_were_set_travel_as_bytes),
         cmocka_unit_test(statistics_that_are_missing_are_named),
         cmocka_unit_test(weights_that_are_no_numbers_are_named),
     };

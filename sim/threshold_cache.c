@@ -1,0 +1,250 @@
+/* Resolves thresholds from statistics and weights. */
+#include "sim/threshold_cache.h"
+#include "kernels/math.h"
+#include <math.h>
+#include <stdlib.h>
+
+#define BITS_SLOTS 33
+
+void itg_threshold_cache_destroy(itg_threshold_cache *cache)
+{
+    if (!cache) return;
+    for (size_t i = 0; cache->slots && i < cache->slot_count; i++)
+        free(atomic_load(&cache->slots[i]));
+    free(cache->slots);
+    itg_arena_destroy(cache->arena);
+    free(cache);
+}
+
+itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw,
+                                      const itg_choice_space *space, const itg_stats *stats,
+                                      itg_threshold_cache **out, itg_error *err)
+{
+    itg_threshold_cache *cache = calloc(1, sizeof *cache);
+    if (!cache) return itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds");
+    cache->g = g;
+    cache->hw = hw;
+    cache->space = space;
+    cache->stats = stats;
+    itg_graph_hash(g, cache->graph_hash);
+    cache->alternatives = 1;
+    for (int32_t i = 0; i < space->group_count; i++)
+        if (space->groups[i].alternatives > cache->alternatives)
+            cache->alternatives = space->groups[i].alternatives;
+    cache->slot_count = (size_t)space->edge_count * (size_t)cache->alternatives * 2 * BITS_SLOTS *
+                        ITG_THRESHOLD_METHOD_COUNT;
+    cache->arena = itg_arena_create(0);
+    cache->slots = calloc(cache->slot_count + 1, sizeof *cache->slots);
+    if (cache->arena)
+        cache->topology =
+            itg_arena_array(cache->arena, (size_t)g->node_count + 1, sizeof *cache->topology);
+    if (cache->arena)
+        cache->useful =
+            itg_arena_array(cache->arena, (size_t)g->value_count + 1, sizeof *cache->useful);
+    itg_status status = cache->slots && cache->topology && cache->useful
+                            ? ITG_OK
+                            : itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds");
+    if (status == ITG_OK)
+        status = itg_hardware_topology(hw, g, cache->arena, cache->topology, NULL, err);
+    if (status != ITG_OK) {
+        itg_threshold_cache_destroy(cache);
+        return status;
+    }
+    itg_useful_ranges(g, cache->topology, stats, cache->useful);
+    *out = cache;
+    return ITG_OK;
+}
+
+static _Atomic(itg_threshold_entry *) *slot_of(const itg_threshold_cache *cache, int32_t edge,
+                                               bool per_channel, const itg_threshold_choice *c)
+{
+    size_t row = (size_t)edge * (size_t)cache->alternatives + (size_t)c->passed_over;
+    row = (row * 2 + per_channel) * BITS_SLOTS + (size_t)c->bits;
+    return &cache->slots[row * ITG_THRESHOLD_METHOD_COUNT + (size_t)c->method];
+}
+
+static itg_status set_range(_Atomic(itg_threshold_entry *) *slot, double lo, double hi,
+                            itg_error *err)
+{
+    itg_threshold_entry *made = calloc(1, sizeof *made);
+    if (!made) return itg_fail(err, ITG_NO_MEMORY, "no memory for a threshold");
+    *made = (itg_threshold_entry){.lo = lo, .hi = hi, .is_set = true};
+    free(atomic_exchange(slot, made));
+    return ITG_OK;
+}
+
+itg_status itg_threshold_cache_set(itg_threshold_cache *cache, int32_t edge,
+                                   const itg_edge_choice *choice, itg_error *err)
+{
+    const itg_threshold_choice c = {choice->bits, choice->method, choice->passed_over};
+    return set_range(slot_of(cache, edge, false, &c), choice->lo, choice->hi, err);
+}
+
+/* What was set, as slot, lo, hi; slot -1 ends. */
+void itg_threshold_cache_pack(const itg_threshold_cache *cache, itg_strbuf *out)
+{
+    for (size_t i = 0; i < cache->slot_count; i++) {
+        const itg_threshold_entry *e = atomic_load(&cache->slots[i]);
+        if (!e || !e->is_set) continue;
+        const double range[] = {e->lo, e->hi};
+        itg_pack_int(out, (int64_t)i);
+        itg_pack(out, range, 2, sizeof *range);
+    }
+    itg_pack_int(out, -1);
+}
+
+static bool is_activation(const itg_threshold_cache *cache, int64_t slot)
+{
+    const int64_t width = (int64_t)BITS_SLOTS * ITG_THRESHOLD_METHOD_COUNT;
+    const int32_t group = cache->space->edge_group[slot / (2 * width * cache->alternatives)];
+    return group >= 0 && !cache->space->groups[group].is_weight && slot / width % 2 == 0;
+}
+
+void itg_threshold_cache_unpack(itg_unpacker *u, itg_threshold_cache *cache)
+{
+    while (u->status == ITG_OK) {
+        double range[2] = {0};
+        const int64_t slot =
+            itg_unpack_int(u, -1, (int64_t)cache->slot_count - 1, "a place of a threshold");
+        if (slot < 0 || u->status != ITG_OK) return;
+        (void)itg_unpack_finite(u, range, 2, "a threshold");
+        if (u->status == ITG_OK && !is_activation(cache, slot))
+            itg_unpack_refuse(u, "a threshold of a weight");
+        if (u->status == ITG_OK)
+            u->status = set_range(&cache->slots[slot], range[0], range[1], u->err);
+    }
+}
+
+/* Returns the dtype that an edge will take: the first that its group allows and that is not passed
+ * over. */
+static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_t e,
+                                        const itg_threshold_choice *c, bool negative)
+{
+    uint32_t mask = cache->space->groups[cache->space->edge_group[e]].dtype_mask;
+    int32_t dtype = itg_hardware_dtype_after(cache->hw, mask, c->bits, negative, c->passed_over);
+    return dtype < 0 ? NULL : &cache->hw->dtypes[dtype];
+}
+
+/* Returns the largest magnitude that counts of a stated range on a symmetric grid of as many bits
+ * or more, with the same step. The lowest code has no counterpart, and does not count. */
+static double stated_magnitude(const itg_stated *s, int64_t i, int32_t bits)
+{
+    const double step = (s->hi[i] - s->lo[i]) / (itg_ldexp(1.0, s->bits) - 1);
+    if (bits > s->bits) return step * itg_symmetric_steps(bits, false);
+    return -s->lo[i] - step > s->hi[i] * (1 + 1e-9) ? -s->lo[i] - step : s->hi[i];
+}
+
+/* Sets the range of the grid that the file states for the weight, so that its codes result again,
+ * also among those of a wider grid; false: there is none. axis: of the channels. */
+static bool stated_weight(const itg_value *w, const itg_threshold_target *target, int32_t axis,
+                          int64_t channel, double *lo, double *hi)
+{
+    const itg_stated *s = w->stated;
+    if (!s || s->bits > target->bits || (s->count > 1 && s->axis != axis)) return false;
+    *hi = stated_magnitude(s, s->count > 1 ? channel : 0, target->bits);
+    *lo = -*hi;
+    return true;
+}
+
+static itg_status weight_entry(const itg_threshold_cache *cache, const itg_edge_ref *edge,
+                               const itg_threshold_target *target, itg_threshold_method method,
+                               bool per_channel, itg_threshold_entry **out, itg_error *err)
+{
+    const itg_value *w = &cache->g->values[edge->value];
+    int64_t elements = 0;
+    bool last_axis = cache->g->nodes[edge->node].op == ITG_OP_MATMUL;
+    if (!itg_shape_elements(&w->shape, &elements) || w->shape.rank < 1 || elements < 1)
+        return itg_fail(err, ITG_UNSUPPORTED, "a weight without elements");
+    int64_t channels = per_channel ? w->shape.dims[last_axis ? w->shape.rank - 1 : 0] : 1,
+            depth = elements / channels;
+    itg_threshold_entry *made = calloc(1, sizeof *made + sizeof(double) * (size_t)channels);
+    if (!made) return itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds of '%s'", w->name);
+    made->channel_count = (int32_t)channels;
+    itg_status status = ITG_OK;
+    for (int64_t c = 0; c < channels && status == ITG_OK; c++) {
+        double lo = 0, hi = 0;
+        const float *first = (const float *)w->data + (!per_channel ? 0
+                                                       : last_axis  ? c
+                                                                    : c * depth);
+        int64_t stride = per_channel && last_axis ? channels : 1;
+        if ((w->stated && w->stated->count > 1 && !per_channel) ||
+            !stated_weight(w, target, last_axis ? w->shape.rank - 1 : 0, c, &lo, &hi))
+            status = itg_threshold_constant(method, first, depth, stride, 1, target, &lo, &hi, err);
+        made->channel[c] = -lo > hi ? -lo : hi;
+    }
+    if (status != ITG_OK)
+        free(made);
+    else
+        *out = made;
+    return status;
+}
+
+static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_ref *edge,
+                              const itg_threshold_target *target, itg_threshold_method method,
+                              itg_threshold_entry **out, itg_error *err)
+{
+    const itg_value *value = &cache->g->values[edge->value];
+    itg_threshold_entry *made = calloc(1, sizeof *made);
+    itg_status status = ITG_OK;
+    int64_t elements = 0;
+    if (!made)
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for the threshold of '%s'", value->name);
+    if (value->stated && value->stated->bits == target->bits && value->stated->count == 1) {
+        made->lo = value->stated->lo[0] < 0 ? value->stated->lo[0] : 0;
+        made->hi = value->stated->hi[0] > 0 ? value->stated->hi[0] : 0;
+        if (target->symmetric && made->lo < 0 && made->hi > 0) {
+            made->hi = stated_magnitude(value->stated, 0, target->bits);
+            made->lo = -made->hi;
+        }
+    } else if (value->data) {
+        if (!itg_shape_elements(&value->shape, &elements)) elements = 0;
+        status = itg_threshold_constant(ITG_THRESHOLD_MAX, value->data, elements, 1, 1, target,
+                                        &made->lo, &made->hi, err);
+    } else if (!cache->stats || !cache->stats->values[edge->value].present) {
+        status = itg_fail(err, ITG_BAD_ARGUMENT, "no calibration statistics");
+    } else {
+        status = itg_threshold_estimate(method, &cache->stats->values[edge->value], target,
+                                        &made->lo, &made->hi, err);
+        const itg_range useful = cache->useful[edge->value];
+        if (useful.lo > made->lo) made->lo = useful.lo;
+        if (useful.hi < made->hi) made->hi = useful.hi;
+    }
+    if (status != ITG_OK)
+        free(made);
+    else
+        *out = made;
+    return status;
+}
+
+itg_status itg_threshold_lookup(itg_threshold_cache *cache, int32_t e, bool is_weight,
+                                bool per_channel, const itg_threshold_choice *c,
+                                const itg_threshold_entry **out, itg_error *err)
+{
+    const itg_edge_ref *edge = &cache->space->edges[e];
+    const int32_t bits = c->bits;
+    const itg_threshold_method method = c->method;
+    _Atomic(itg_threshold_entry *) *slot = slot_of(cache, e, per_channel, c);
+    itg_threshold_entry *found = atomic_load(slot), *made = NULL;
+    if (!found) {
+        bool negative = is_weight || cache->g->values[edge->value].data ||
+                        (cache->stats && cache->stats->values[edge->value].min < 0);
+        const itg_hw_dtype *dtype = likely_dtype(cache, e, c, negative);
+        if (!dtype)
+            return itg_fail(err, ITG_INFEASIBLE, "%s has no dtype of %d bits for '%s'",
+                            cache->hw->name, bits, cache->g->values[edge->value].name);
+        itg_threshold_target target = {bits, !dtype->zero_point, itg_dtype_min(dtype->storage) < 0,
+                                       cache->hw->power_of_two_scales};
+        itg_status status =
+            is_weight ? weight_entry(cache, edge, &target, method, per_channel, &made, err)
+                      : range_entry(cache, edge, &target, method, &made, err);
+        if (status != ITG_OK)
+            return itg_prefix_error(err, status, "%s: threshold of '%s'", cache->g->name,
+                                    cache->g->values[edge->value].name);
+        if (atomic_compare_exchange_strong(slot, &found, made))
+            found = made;
+        else
+            free(made);
+    }
+    *out = found;
+    return ITG_OK;
+}
