@@ -11,7 +11,7 @@
 #define RIDGE 0.03
 #define RIDGE_OF_FEW 0.3     /* times terms / positions beyond those wanted */
 #define NEAR_BYTES (1 << 20) /* of H: it stays in a cache */
-enum { MOST_TOGETHER = 8 };
+enum { MOST_TOGETHER = 64 };
 
 void itg_fit_deinit(itg_fit *fit)
 {

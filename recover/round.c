@@ -15,12 +15,15 @@ enum {
     MORE_SWEEPS = 6,
     PAIR_SWEEPS = 2,
     PART = ITG_ROWS, /* codes between two questions whether the work is wanted */
-    TOGETHER = 8,
+    NEAR = 8,        /* channels whose errors stay in a cache */
+    LARGE = 1024,    /* codes of a channel: less is tried */
+    TOGETHER = 64,
     LANES = 16
 };
 #define SCALE_STEP 0.1 /* relative to the largest scale */
 #define NEAREST_STEP 0.025
 #define NO_ROOM 1e300
+#define MOST_VALUES_IN_PAIRS 8 /* of a code, of large channels: 3 bits */
 /* A move must gain more than the rounding errors of the sums, relative to the diagonal. */
 #define LEAST_GAIN 1e-9
 
@@ -29,6 +32,12 @@ static double nearest(const itg_round *r, double x)
     if (r->step != 1) return x < 0 ? r->lo : r->hi;
     double q = itg_round_half_even(x);
     return q < r->lo ? r->lo : q > r->hi ? r->hi : q;
+}
+
+/* Returns how many values a code may have. */
+static int32_t values_of(const itg_round *r)
+{
+    return (r->hi - r->lo) / r->step + 1;
 }
 
 /* ---- problems that go on together ---- */
@@ -241,8 +250,7 @@ static bool move_pair(const itg_round *r, const itg_round_channel *ch, int64_t i
     return partner >= 0;
 }
 
-/* Sets `moved` where a pair did. */
-static void sweep_pairs(const together *t)
+static void sweep_near_pairs(const together *t)
 {
     for (int64_t k = 0; k < t->count; k++)
         t->at[k].moved = false;
@@ -253,6 +261,16 @@ static void sweep_pairs(const together *t)
         for (int64_t k = first; k < part_end(t, first); k++)
             FOR_CHANNELS(r, ch)
     r->moved |= move_pair(r, ch, ch->order[k]);
+}
+
+/* Sets `moved` where a pair did. Every code needs all errors of a channel, so only few channels
+ * stay in a cache. */
+static void sweep_pairs(const together *t)
+{
+    for (int64_t k = 0; k < t->count; k += NEAR) {
+        const together near = {t->at + k, t->count - k < NEAR ? t->count - k : NEAR, t->n};
+        sweep_near_pairs(&near);
+    }
 }
 
 /* ---- scales ---- */
@@ -355,6 +373,7 @@ static void sweep_until_stable(const together *t, bool fixed)
         for (itg_round *r = t->at; !fixed && r < t->at + t->count; r++)
             if (r->active) refit(r);
     }
+    if (t->n >= LARGE && values_of(t->at) > MOST_VALUES_IN_PAIRS) return;
     (void)activate(t);
     for (int k = 0; k < PAIR_SWEEPS; k++) {
         sweep_pairs(t);
@@ -363,11 +382,11 @@ static void sweep_until_stable(const together *t, bool fixed)
     }
 }
 
-/* Codes for the scale that is tried, where they are the best so far. */
-static void try_scale(const together *t, int k)
+/* Codes for the scales that are tried, where they are the best so far. */
+static void try_scales(const together *t)
 {
     for (itg_round *r = t->at; r < t->at + t->count; r++)
-        if (r->active) r->scale = tried_scale(r, r->largest, k);
+        if (r->active) r->scale = tried_scale(r, r->largest, r->tried);
     start(t);
     for (int i = 0; i < SWEEPS && !t->at->nearest; i++) {
         sweep(t);
@@ -379,8 +398,51 @@ static void try_scale(const together *t, int k)
         if (!r->active || (r->best_scale > 0 && !(e < r->least))) continue;
         r->least = e;
         r->best_scale = r->scale;
+        r->best_tried = r->tried;
         keep_codes(r);
     }
+}
+
+static void try_all(const together *t, int scales)
+{
+    for (int k = 0; k < scales && activate(t); k++) {
+        for (int64_t i = 0; i < t->count; i++)
+            t->at[i].tried = k;
+        try_scales(t);
+    }
+}
+
+/* Sets which scale is to be tried next: beyond the first one, while that helps; else before it.
+ * False: none. */
+static bool climb_on(itg_round *r, int first, int scales)
+{
+    const bool is_better = r->best_tried == r->tried;
+    if (r->tried >= first && is_better && r->tried + 1 < scales)
+        r->tried++;
+    else if (r->best_tried == first && r->tried != first - 1)
+        r->tried = first - 1;
+    else if (r->tried < first && is_better && r->tried > 0)
+        r->tried--;
+    else
+        return false;
+    return true;
+}
+
+/* The error has one minimum over scales, nearly: from where it mostly is, down on either side. */
+static void climb(const together *t, int scales)
+{
+    const int32_t values = values_of(t->at);
+    const int first = values > 8 ? 3 : values > 4 ? 5 : 6;
+    (void)activate(t);
+    for (int64_t i = 0; i < t->count; i++)
+        t->at[i].tried = first;
+    for (bool any = true; any;) {
+        try_scales(t);
+        any = false;
+        for (itg_round *r = t->at; r < t->at + t->count; r++)
+            any |= r->active = r->active && climb_on(r, first, scales);
+    }
+    (void)activate(t);
 }
 
 static together all_of(itg_round *rounds, int64_t count)
@@ -409,8 +471,10 @@ void itg_round_search(itg_round *rounds, int64_t count)
         r->zero = !(r->largest >= (double)FLT_MIN);
         r->best_scale = 0;
     }
-    for (int k = 0; k < scales && activate(&t); k++)
-        try_scale(&t, k);
+    if (t.n >= LARGE && !rounds->nearest && scales == SCALES)
+        climb(&t, scales);
+    else
+        try_all(&t, scales);
     for (itg_round *r = rounds; r < rounds + count; r++) {
         if (!r->active) continue;
         r->scale = r->best_scale;

@@ -30,6 +30,7 @@ typedef struct itg_round {
     bool active, moved;
     double largest, least;
     float best_scale;
+    int tried, best_tried; /* of the scales */
 } itg_round;
 
 /* All of these work on several problems at a time, each by itself, and are quicker so where H is

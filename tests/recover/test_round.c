@@ -286,6 +286,82 @@ static void stops(void **state)
     assert_int_equal(left, -1); /* it is asked no more */
 }
 
+/* ---- large channels ---- */
+
+enum { LARGE_N = 1024, SHAPES = 3 };
+
+/* Sums of so many uniform numbers, to a power: flat, bell-shaped, with outliers. */
+static double weight_of(itg_rng *rng, int shape)
+{
+    double sum = 0;
+    for (int i = 0; i < (shape == 0 ? 1 : 6); i++)
+        sum += itg_rng_unit(rng) * 2 - 1;
+    return shape == 2 ? sum * sum * sum : sum;
+}
+
+/* The error where H is 1: of the nearest codes, with the scale that suits them. */
+static double grid_error(const double *v, int32_t lo, int32_t hi, double scale)
+{
+    double vv = 0, vq = 0, qq = 0;
+    for (int i = 0; i < LARGE_N; i++) {
+        const double x = v[i] / scale, q = x < lo ? lo : x > hi ? hi : nearbyint(x);
+        vv += v[i] * v[i];
+        vq += v[i] * q;
+        qq += q * q;
+    }
+    return qq > 0 ? vv - vq * vq / qq : vv;
+}
+
+static double least_grid_error(const double *v, int32_t lo, int32_t hi)
+{
+    double most = 0, least = DBL_MAX;
+    for (int i = 0; i < LARGE_N; i++)
+        most = fmax(most, fmax(v[i] / hi, v[i] / lo));
+    for (int k = 100; k >= 30; k--)
+        least = fmin(least, grid_error(v, lo, hi, most * k / 100));
+    return least;
+}
+
+/* Not all scales are tried, but the best ones are found. */
+static void large_channels(void **state)
+{
+    static double h[LARGE_N * LARGE_N], v[SHAPES][LARGE_N], e[SHAPES][LARGE_N], up[SHAPES][LARGE_N],
+        down[SHAPES][LARGE_N];
+    static int32_t order[LARGE_N], q[SHAPES][LARGE_N], best[SHAPES][LARGE_N];
+    itg_rng rng;
+    (void)state;
+    itg_rng_init(&rng, 11);
+    for (int i = 0; i < LARGE_N; i++) {
+        h[i * LARGE_N + i] = 1;
+        order[i] = i;
+        for (int k = 0; k < SHAPES; k++)
+            v[k][i] = weight_of(&rng, k);
+    }
+    for (int32_t hi = 1; hi <= 7; hi = 2 * hi + 1) {
+        itg_round_channel channels[SHAPES];
+        itg_round rounds[SHAPES];
+        for (int k = 0; k < SHAPES; k++) {
+            channels[k] = (itg_round_channel){h, order, v[k], v[k], q[k], e[k], up[k], down[k]};
+            rounds[k] = (itg_round){.channels = &channels[k],
+                                    .count = 1,
+                                    .n = LARGE_N,
+                                    .lo = -hi - 1,
+                                    .hi = hi,
+                                    .step = 1,
+                                    .best = best[k]};
+        }
+        itg_round_search(rounds, SHAPES);
+        for (int k = 0; k < SHAPES; k++) {
+            double error = 0;
+            for (int i = 0; i < LARGE_N; i++) {
+                const double x = v[k][i] - (double)rounds[k].scale * q[k][i];
+                error += x * x;
+            }
+            assert_true(error < 1.02 * least_grid_error(v[k], -hi - 1, hi));
+        }
+    }
+}
+
 static void nothing_to_round(void **state)
 {
     (void)state;
@@ -304,6 +380,7 @@ int main(void)
                                        cmocka_unit_test(fixed_scale),
                                        cmocka_unit_test(shared_scale),
                                        cmocka_unit_test(powers_of_two),
+                                       cmocka_unit_test(large_channels),
                                        cmocka_unit_test(nothing_to_round),
                                        cmocka_unit_test(together_as_alone),
                                        cmocka_unit_test(stops)};
