@@ -134,7 +134,7 @@ itg_status itg_search_choose_ranges(const itg_searching *s, itg_error *err)
         status = choose_ranges(s, &b, err);
     }
     free_base(&b);
-    return status;
+    return status == ITG_INFEASIBLE || status == ITG_UNBOUNDED ? ITG_OK : status;
 }
 
 /* ---- tables of codes ---- */
