@@ -474,7 +474,7 @@ itg_status itg_recover_ranges(const itg_graph *g, const itg_hardware *hw,
     *changed = false;
     if (options->mode == ITG_RECOVER_NONE || options->mode == ITG_RECOVER_SCALES) return ITG_OK;
     itg_status status = begin(&r, err);
-    if (status == ITG_OK) status = choose_alone(&r, changed, err);
+    if (status == ITG_OK && r.has_odds) status = choose_alone(&r, changed, err);
     end(&r);
     return status;
 }
