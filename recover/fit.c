@@ -11,7 +11,6 @@
 #define RIDGE 0.03
 #define RIDGE_OF_FEW 0.3     /* times terms / positions beyond those wanted */
 #define NEAR_BYTES (1 << 20) /* of H: it stays in a cache */
-enum { MOST_TOGETHER = 64 };
 
 void itg_fit_deinit(itg_fit *fit)
 {
@@ -195,7 +194,7 @@ static int64_t count_together(const itg_fit *f, int64_t sets)
 {
     const int64_t n = f->layer->depth, each = (sets + f->how.threads - 1) / f->how.threads;
     if (n * n * (int64_t)sizeof *f->h <= NEAR_BYTES) return 1;
-    return each < MOST_TOGETHER ? each : MOST_TOGETHER;
+    return each < ITG_ROUND_TOGETHER ? each : ITG_ROUND_TOGETHER;
 }
 
 static bool make_room(const search *s, int64_t first, int64_t end, room *m)
@@ -264,7 +263,7 @@ static size_t code_bytes(const search *s)
 /* Searches codes and scales of the sets, and keeps them where they are better. */
 static void search_sets(const search *s, room *m)
 {
-    double before[MOST_TOGETHER];
+    double before[ITG_ROUND_TOGETHER];
     for (int64_t k = 0; k < m->count; k++)
         memcpy(m->rounds[k].channels->q, codes_of(s, m->sets[k]), code_bytes(s));
     itg_round_errors(m->rounds, m->count);

@@ -345,12 +345,13 @@ static itg_tuning tuning_of(recovery *r)
 }
 
 /* *a: the graph with the strategy's choices, before and after. */
-static itg_status choose_ranges(recovery *r, itg_annotated **a, bool *changed, itg_error *err)
+static itg_status choose_ranges(recovery *r, itg_annotated **a, itg_error *err)
 {
     const itg_tuning t = tuning_of(r);
-    itg_status status = itg_choose_ranges(&t, r->s, changed, err);
+    bool changed = false;
+    itg_status status = itg_choose_ranges(&t, r->s, &changed, err);
     if (status == ITG_CANCELLED && is_enough(r)) return ITG_OK;
-    if (status != ITG_OK || !*changed) return status;
+    if (status != ITG_OK || !changed) return status;
     itg_annotated_destroy(*a);
     *a = NULL;
     return annotate(r, a, err);
@@ -367,10 +368,9 @@ static itg_status recover_layers(recovery *r, itg_error *err)
 {
     itg_annotated *a = NULL;
     itg_error why = {0};
-    bool changed = false;
     itg_status status = annotate(r, &a, err);
     if (status == ITG_OK) status = find_layers(r, a, err);
-    if (status == ITG_OK && tunes(r)) status = choose_ranges(r, &a, &changed, err);
+    if (status == ITG_OK && tunes(r)) status = choose_ranges(r, &a, err);
     if (status == ITG_OK)
         status = itg_kept_create(r->g, 2 * r->layer_count, ACTIVATION_BYTES, &r->kept, err);
     for (int32_t i = 0; i < r->layer_count && status == ITG_OK; i++) {
@@ -461,9 +461,9 @@ static itg_status choose_alone(recovery *r, bool *changed, itg_error *err)
     itg_status status = annotate(r, &a, err);
     if (status == ITG_INFEASIBLE) return ITG_OK;
     if (status == ITG_OK) status = find_layers(r, a, err);
-    if (status == ITG_OK) status = choose_ranges(r, &a, changed, err);
     itg_annotated_destroy(a);
-    return status;
+    const itg_tuning t = tuning_of(r);
+    return status == ITG_OK ? itg_choose_ranges(&t, r->s, changed, err) : status;
 }
 
 itg_status itg_recover_ranges(const itg_graph *g, const itg_hardware *hw,

@@ -17,7 +17,6 @@ enum {
     PART = ITG_ROWS, /* codes between two questions whether the work is wanted */
     NEAR = 8,        /* channels whose errors stay in a cache */
     LARGE = 1024,    /* codes of a channel: less is tried */
-    TOGETHER = 64,
     LANES = 16
 };
 #define SCALE_STEP 0.1 /* relative to the largest scale */
@@ -78,7 +77,7 @@ static bool activate(const together *t)
  * wait until several channels have theirs. */
 typedef struct waiting {
     int32_t count;
-    itg_rows rows[TOGETHER];
+    itg_rows rows[ITG_ROUND_TOGETHER];
 } waiting;
 
 static void subtract(waiting *w, int64_t n)
@@ -89,7 +88,7 @@ static void subtract(waiting *w, int64_t n)
 
 static itg_rows *next_rows(waiting *w, const itg_round_channel *ch, int64_t n)
 {
-    if (w->count == TOGETHER) subtract(w, n);
+    if (w->count == ITG_ROUND_TOGETHER) subtract(w, n);
     itg_rows *rows = &w->rows[w->count++];
     rows->y = ch->e;
     rows->h = ch->h;
@@ -471,7 +470,7 @@ void itg_round_search(itg_round *rounds, int64_t count)
         r->zero = !(r->largest >= (double)FLT_MIN);
         r->best_scale = 0;
     }
-    if (t.n >= LARGE && !rounds->nearest && scales == SCALES)
+    if (t.n >= LARGE && !rounds->nearest && !rounds->power_of_two)
         climb(&t, scales);
     else
         try_all(&t, scales);

@@ -34,8 +34,10 @@ typedef struct itg_round {
 } itg_round;
 
 /* All of these work on several problems at a time, each by itself, and are quicker so where H is
- * large and the same for all. The problems have n, codes, power_of_two, nearest and stop in
- * common. */
+ * large and the same for all; no more than ITG_ROUND_TOGETHER are of use. The problems have n,
+ * codes, power_of_two, nearest and stop in common. */
+
+enum { ITG_ROUND_TOGETHER = 64 };
 
 /* Sets e for the present codes and scales. */
 void itg_round_errors(itg_round *rounds, int64_t count);

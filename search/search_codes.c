@@ -3,7 +3,9 @@
  * Exact codes of a layer depend on the widths of all layers before it: seconds for each candidate.
  * Candidates share codes instead, made once for each layer and width as if the layers before it had
  * BASE_BITS, or in later rounds (search_rounds.c) those of the best so far. A candidate's score is
- * exact for the codes that it has. Codes of the best strategy are then made for its own widths. */
+ * exact for the codes that it has. Codes of the best strategy are then made for its own widths.
+ *
+ * Before all this, thresholds of activations are chosen, for the widest widths. */
 #include "search/search.h"
 #include "search/sums.h"
 #include <math.h>
@@ -92,6 +94,14 @@ static itg_status measure(const itg_searching *s, const itg_strategy *strategy, 
     return status;
 }
 
+/* Sets activations as wide as they may be, and the first methods. */
+static void set_uniform(const itg_point_space *points, int32_t weight_bits, base *b)
+{
+    itg_uniform_bits(points->groups, weight_bits, 32, b->bits);
+    itg_uniform_methods(points->groups, points->weight_methods[0], points->activation_methods[0],
+                        b->methods);
+}
+
 /* ---- thresholds of activations ---- */
 
 static itg_status take_ranges(const itg_searching *s, const itg_strategy *made, itg_error *err)
@@ -128,9 +138,7 @@ itg_status itg_search_choose_ranges(const itg_searching *s, itg_error *err)
     base b = {0};
     itg_status status = create_base(points->groups, &b, err);
     if (status == ITG_OK) {
-        itg_uniform_bits(points->groups, WIDE_BITS, 32, b.bits);
-        itg_uniform_methods(points->groups, points->weight_methods[0],
-                            points->activation_methods[0], b.methods);
+        set_uniform(points, WIDE_BITS, &b);
         status = choose_ranges(s, &b, err);
     }
     free_base(&b);
@@ -176,15 +184,13 @@ static itg_status make_table(itg_searching *s, int32_t round, const base *b, itg
 }
 
 /* The hardware may not run all widths together. */
-static itg_status make_uniform_table(itg_searching *s, const base *b, itg_error *err)
+static itg_status make_uniform_table(itg_searching *s, base *b, itg_error *err)
 {
     static const int32_t bases[] = {BASE_BITS, 8, 32};
     const itg_point_space *points = s->evaluator.points;
     itg_status status = ITG_INFEASIBLE;
-    itg_uniform_methods(points->groups, points->weight_methods[0], points->activation_methods[0],
-                        b->methods);
     for (size_t i = 0; i < sizeof bases / sizeof *bases && status == ITG_INFEASIBLE; i++) {
-        itg_uniform_bits(points->groups, bases[i], 32, b->bits);
+        set_uniform(points, bases[i], b);
         status = make_table(s, 0, b, err);
     }
     if (status == ITG_INFEASIBLE)

@@ -1,7 +1,6 @@
 /* Resolves thresholds from statistics and weights. */
 #include "sim/threshold_cache.h"
 #include "kernels/math.h"
-#include <math.h>
 #include <stdlib.h>
 
 #define BITS_SLOTS 33

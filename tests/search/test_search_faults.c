@@ -68,7 +68,7 @@ static bool searches(const small_network *n, const itg_search_options *o, int nt
     return false;
 }
 
-/* step: all allocations of the beginning, then one in ever more, the more the less it is. */
+/* All allocations of the beginning fail, then ever fewer: the fewer, the smaller `step` is. */
 static void search_survives_with(const char *target, const itg_search_options *o, int64_t samples,
                                  int step)
 {
