@@ -39,7 +39,7 @@ static itg_emit_operand read_constant(itg_emitter *e, int32_t value, int32_t slo
                           .hi = v->q.qmax - zero,
                           .shape = &v->shape};
     x.type = itg_emit_constant_type(v, centered);
-    const char *packed = itg_emit_packed(e, value, NULL, 'n', false);
+    const char *packed = itg_emit_packed(e, value, NULL, 'n');
     ITG_EMIT_FORMAT(e, "    %s *const %s = %s;\n", itg_emit_ctype(x.type), x.name,
                     itg_emit_scratch(e, x.type, v->elements));
     itg_emit_unpack(e, 4, value, packed, "0", itg_emit_number(e, v->elements), zero, x.type,

@@ -175,7 +175,8 @@ static bool sets_of(itg_emitter *e, itg_emit_helium_sums *h)
 }
 
 /* Whether the layer has the form: bytes in and out, weights of at most 8 bits, sums modulo 2^32,
- * one output. */
+ * one output. Codes below 8 bits that are used once take longer to unpack for vectors than to
+ * multiply where they lie. */
 static bool has_form(const itg_emitter *e, const itg_emit_mac_view *t)
 {
     const itg_step *s = t->s;
@@ -185,7 +186,8 @@ static bool has_form(const itg_emitter *e, const itg_emit_mac_view *t)
         t->conv ? t->v.batch == 1 : itg_dims_product(&t->m.batch, 0, t->m.batch.rank) == 1;
     return t->row == ITG_S16 && t->sum == ITG_S32 && s->output_count == 1 && once && !narrow &&
            t->l->inputs[0] != ITG_NONE && itg_dtype_size(t->x.type) == 1 &&
-           itg_dtype_size(y->dtype) == 1 && w->data != NULL && w->q.bits <= 8;
+           itg_dtype_size(y->dtype) == 1 && w->data != NULL &&
+           (t->dense ? w->q.bits == 8 : w->q.bits <= 8);
 }
 
 static int64_t weight_at(const itg_emit_mac_view *t, const itg_pvalue *w, int64_t c, int64_t i)

@@ -1,7 +1,7 @@
 /* Lays out a program's C source before its text is written: checks that C can express it, and
  * determines arguments, layers, scratch and places in memory. The size of the arena is the RAM
  * figure of the search (plan.c). */
-#include "realize/emit/emit.h"
+#include "realize/emit/c_mac.h"
 #include "realize/memory.h"
 #include <string.h>
 
@@ -178,6 +178,7 @@ itg_status itg_emit_lay_out(itg_emitter *e)
     add_inputs(e);
     add_outputs(e);
     if (e->status == ITG_OK) itg_emit_plan(e);
+    if (itg_emit_status(e) == ITG_OK) itg_emit_dense_count(e);
     for (int32_t i = 0; i < e->layer_count && itg_emit_status(e) == ITG_OK; i++)
         measure(e, &e->layers[i]);
     if (itg_emit_status(e) == ITG_OK) itg_emit_place_all(e);

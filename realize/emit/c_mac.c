@@ -171,7 +171,8 @@ void itg_emit_mac_describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac
     if (l->rows > 0) t->rows = l->rows;
     t->held = l->held;
     if (t->block > t->patches) t->block = t->patches;
-    t->dense = itg_emit_is_dense(t, w);
+    t->dense = itg_emit_is_dense(e, t, w);
+    if (t->dense) t->padded = itg_emit_dense_padded(e, t, w);
     if (t->s->input_count > 2) t->bias = p->values[t->s->inputs[2]].data;
 }
 
@@ -402,7 +403,7 @@ static void write_tile(itg_emitter *e, const itg_emit_mac_view *t, int32_t inden
 
 /* Writes the sums and codes of one position, two channels at a time. */
 static void write_dense(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
-                        const char *window, const char *in, const char *b, const char *out)
+                        const char *window, const char *in, const char *out)
 {
     static const char once[] = "#if defined(WORDS) && !defined(__clang__) && __GNUC__ >= 8\n"
                                "#pragma GCC unroll 1\n"
@@ -416,8 +417,7 @@ static void write_dense(itg_emitter *e, const itg_emit_mac_view *t, int32_t inde
     itg_emit_dense_start(e, t, indent + 4);
     ITG_EMIT_FORMAT(e, "%*sfor (int32_t k = 0; k < %s; k += 2) {\n%*sconst int32_t rows = %s;\n",
                     (int)indent + 4, "", filters, (int)indent + 8, "", rows);
-    itg_emit_dense_sums(e, t, indent + 8, itg_emit_text(e, "%sk", group),
-                        itg_emit_text(e, "%sk + rows - 1", group), b);
+    itg_emit_dense_sums(e, t, indent + 8);
     itg_strbuf_add(&e->body, once);
     ITG_EMIT_FORMAT(e,
                     "%*sfor (int32_t i = 0; i < rows; i++) {\n"
@@ -434,7 +434,7 @@ static void write_block(itg_emitter *e, const itg_emit_mac_view *t, int32_t inde
                         const char *window, const char *in, const char *b, const char *out)
 {
     if (t->dense) {
-        write_dense(e, t, indent, window, in, b, out);
+        write_dense(e, t, indent, window, in, out);
         return;
     }
     const char *filters = itg_emit_number(e, t->filters);

@@ -17,6 +17,8 @@ typedef struct itg_emit_mac_view {
     itg_dtype row, sum;
     itg_emit_operand x, w; /* w: of activations */
     const char *weights;   /* packed; NULL: activations */
+    const int64_t *order;  /* of codes in the packed array, and its tag (itg_emit_packed) */
+    char tag;
     int64_t w_value, w_zero;
     const int64_t *bias;
 } itg_emit_mac_view;
@@ -40,10 +42,16 @@ void itg_emit_split_ends(itg_emitter *e, const itg_emit_mac_view *t);
 void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *index);
 
 /* ---- c_dense.c: layers of one position ---- */
-bool itg_emit_is_dense(const itg_emit_mac_view *t, const itg_pvalue *w);
+/* Counts the codes of such layers by their width, which the layers' descriptions depend on. */
+void itg_emit_dense_count(itg_emitter *e);
+bool itg_emit_is_dense(const itg_emitter *e, const itg_emit_mac_view *t, const itg_pvalue *w);
+/* Returns the length of a patch, of which some is read beyond its padding. */
+int64_t itg_emit_dense_padded(const itg_emitter *e, const itg_emit_mac_view *t,
+                              const itg_pvalue *w);
+/* Writes the weights and returns the array's name. */
+const char *itg_emit_dense_weights(itg_emitter *e, const itg_emit_mac_view *t);
 /* Makes the patch ready, and declares `start`, which is in the sum of each channel. */
 void itg_emit_dense_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent);
-/* Declares `sums` of two channels. */
-void itg_emit_dense_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *c,
-                         const char *too, const char *offset);
+/* Declares `sums` of the `rows` channels, two or one, from k on. */
+void itg_emit_dense_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent);
 #endif

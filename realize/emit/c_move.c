@@ -266,8 +266,7 @@ static void gather_packed(itg_emitter *e, const itg_emit_layer *l, int64_t count
     const int32_t axis = (int32_t)l->step->attrs.axis;
     const int64_t size = shape->dims[axis], outer = itg_dims_product(shape, 0, axis);
     const itg_dtype type = itg_emit_constant_type(&e->p->values[table], false);
-    const char *row = row_start(e, l, size, run),
-               *packed = itg_emit_packed(e, table, NULL, 'n', false);
+    const char *row = row_start(e, l, size, run), *packed = itg_emit_packed(e, table, NULL, 'n');
     ITG_EMIT_FORMAT(e, "        %s *const row = %s;\n", itg_emit_ctype(type),
                     itg_emit_scratch(e, type, run));
     ITG_EMIT_FORMAT(e, "        for (int32_t o = 0; o < %s; o++) {\n", itg_emit_number(e, outer));

@@ -108,7 +108,7 @@ int64_t itg_emit_least_code(const itg_pvalue *v)
     return v->q.is_signed ? -((int64_t)1 << (v->q.bits - 1)) : 0;
 }
 
-static uint64_t raw_code(const itg_pvalue *v, const int64_t *order, int64_t i)
+uint64_t itg_emit_raw_code(const itg_pvalue *v, const int64_t *order, int64_t i)
 {
     int64_t code = itg_load(v->dtype, v->data, order != NULL ? order[i] : i);
     const uint64_t raw = (uint64_t)(code - itg_emit_least_code(v));
@@ -134,31 +134,15 @@ static void pack(const itg_pvalue *v, const int64_t *order, unsigned char *out)
     int64_t shift = 0;
     for (; v->q.bits - shift > 8; shift += 8, out += whole * 8)
         for (int64_t i = 0; i < whole * 8; i++)
-            out[i] = (unsigned char)(raw_code(v, order, i) >> shift & 255);
+            out[i] = (unsigned char)(itg_emit_raw_code(v, order, i) >> shift & 255);
     const int64_t bits = v->q.bits - shift;
     for (int64_t i = 0; i < whole * 8; i++)
-        put_in_planes(whole, bits, i, raw_code(v, order, i) >> shift, out);
+        put_in_planes(whole, bits, i, itg_emit_raw_code(v, order, i) >> shift, out);
     out += whole * bits;
     for (int64_t i = whole * 8, at = 0; i < v->elements; i++)
         for (int64_t b = 0; b < v->q.bits; b++, at++)
-            if ((raw_code(v, order, i) >> b & 1) != 0)
+            if ((itg_emit_raw_code(v, order, i) >> b & 1) != 0)
                 out[at / 8] = (unsigned char)(out[at / 8] | (1u << (at % 8)));
-}
-
-static void write_bytes(itg_strbuf *out, const char *name, const char *how,
-                        const unsigned char *bytes, int64_t count)
-{
-    itg_strbuf_format(out, "static const uint8_t %s[%lld]%s = {", name, (long long)count, how);
-    for (int64_t i = 0; i < count; i++) {
-        char text[8];
-        int n = snprintf(text, sizeof text, "%s%d", i == 0 ? "" : ",", (int)bytes[i]);
-        if (i % 20 == 0) itg_strbuf_bytes(out, i == 0 ? "\n    " : ",\n    ", i == 0 ? 5 : 6);
-        if (i % 20 == 0 && i > 0)
-            itg_strbuf_bytes(out, text + 1, (size_t)n - 1);
-        else
-            itg_strbuf_bytes(out, text, (size_t)n);
-    }
-    itg_strbuf_add(out, "};\n");
 }
 
 /* Returns the number of a constant, by the order of use, which the artefact keeps. */
@@ -171,23 +155,47 @@ static int32_t number_of(itg_emitter *e, int32_t value)
     return e->constant_count++;
 }
 
-const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag,
-                            bool aligned)
+const char *itg_emit_constant_name(itg_emitter *e, int32_t value, char tag, const char *how)
+{
+    char ident[ITG_EMIT_NAME];
+    itg_emit_identifier(e->p->values[value].name, ident);
+    return itg_emit_text(e, "w%d%c%s_%s", (int)number_of(e, value), tag, how, ident);
+}
+
+void itg_emit_bytes(itg_emitter *e, int32_t value, const char *name, const char *attribute,
+                    const unsigned char *bytes, int64_t count)
 {
     const itg_pvalue *v = &e->p->values[value];
+    itg_strbuf *out = &e->data;
     char ident[ITG_EMIT_NAME];
     itg_emit_identifier(v->name, ident);
-    const char *name =
-        itg_emit_text(e, "w%d%c%s_%s", (int)number_of(e, value), tag, aligned ? "a" : "", ident);
+    itg_strbuf_format(out, "/* %s: %lld codes of %d bits */\n", ident, (long long)v->elements,
+                      (int)v->q.bits);
+    itg_strbuf_format(out, "static const uint8_t %s[%lld]%s = {", name, (long long)count,
+                      attribute);
+    for (int64_t i = 0; i < count; i++) {
+        char text[8];
+        int n = snprintf(text, sizeof text, "%s%d", i == 0 ? "" : ",", (int)bytes[i]);
+        if (i % 20 == 0) itg_strbuf_bytes(out, i == 0 ? "\n    " : ",\n    ", i == 0 ? 5 : 6);
+        if (i % 20 == 0 && i > 0)
+            itg_strbuf_bytes(out, text + 1, (size_t)n - 1);
+        else
+            itg_strbuf_bytes(out, text, (size_t)n);
+    }
+    itg_strbuf_add(out, "};\n");
+    e->layer->weight_bytes += count;
+}
+
+const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag)
+{
+    const itg_pvalue *v = &e->p->values[value];
+    const char *name = itg_emit_constant_name(e, value, tag, "");
     if (!itg_emit_needs(e, name)) return name;
     int64_t bytes = packed_bytes(v);
     unsigned char *packed = itg_emit_alloc(e, (size_t)bytes, 1);
     if (packed == NULL) return name;
     pack(v, order, packed);
-    itg_strbuf_format(&e->data, "/* %s: %lld codes of %d bits */\n", ident, (long long)v->elements,
-                      (int)v->q.bits);
-    write_bytes(&e->data, name, aligned ? " ALIGNED" : "", packed, bytes);
-    e->layer->weight_bytes += bytes;
+    itg_emit_bytes(e, value, name, "", packed, bytes);
     return name;
 }
 

@@ -191,16 +191,16 @@ void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise)
         t->w = itg_emit_read(e, t->l, 1, true);
         return;
     }
-    const int64_t *order = NULL;
-    char tag = 'n';
+    t->tag = 'n';
     if (t->conv && t->row == ITG_S16 && (depthwise || t->v.w.kernel[0] * t->v.w.kernel[1] > 1)) {
-        order = conv_order(e, t, depthwise);
-        tag = depthwise ? 'd' : 'r';
+        t->order = conv_order(e, t, depthwise);
+        t->tag = depthwise ? 'd' : 'r';
     } else if (!t->conv && !t->transposed) {
-        order = matrix_order(e, t, w->elements);
-        tag = 't';
+        t->order = matrix_order(e, t, w->elements);
+        t->tag = 't';
     }
-    t->weights = itg_emit_packed(e, (int32_t)t->w_value, order, tag, t->dense);
+    t->weights = t->dense ? itg_emit_dense_weights(e, t)
+                          : itg_emit_packed(e, (int32_t)t->w_value, t->order, t->tag);
 }
 
 /* ---- text ---- */

@@ -67,11 +67,12 @@ typedef struct itg_emitter {
     itg_names cores; /* signatures of requantizations and their numbers */
     int32_t core_count;
     itg_strbuf data, helpers, body;
-    itg_emit_layer *layer; /* being written */
-    size_t scratch_taken;  /* of the layer's */
-    bool failed;           /* no memory */
-    itg_status status;     /* the first failure; ask itg_emit_status */
-    bool wide_windows;     /* some window does not fit 16 bits */
+    itg_emit_layer *layer;  /* being written */
+    size_t scratch_taken;   /* of the layer's */
+    int64_t dense_codes[9]; /* by width: of layers that use each weight once (c_dense.c) */
+    bool failed;            /* no memory */
+    itg_status status;      /* the first failure; ask itg_emit_status */
+    bool wide_windows;      /* some window does not fit 16 bits */
     itg_error *err;
 } itg_emitter;
 
@@ -166,9 +167,15 @@ const char *itg_emit_input_name(itg_emitter *e, const itg_emit_layer *l, int32_t
 /* ---- packed constants (c_pack.c) ---- */
 /* Writes the codes of a constant once and returns the array's name. Element i is code order[i]
  * (NULL: i). tag names the order: 'n' unchanged, 'r' filter, tap, channel, 'd' tap, filter, 't'
- * transposed. aligned: to words. */
-const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag,
-                            bool aligned);
+ * transposed. */
+const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag);
+/* Returns the name of an array of the constant; `how` is part of it. */
+const char *itg_emit_constant_name(itg_emitter *e, int32_t value, char tag, const char *how);
+/* Writes an array of the constant, which counts among the layer's weights. */
+void itg_emit_bytes(itg_emitter *e, int32_t value, const char *name, const char *attribute,
+                    const unsigned char *bytes, int64_t count);
+/* Returns element i of the constant as it is stored: a code less the least one. */
+uint64_t itg_emit_raw_code(const itg_pvalue *v, const int64_t *order, int64_t i);
 /* Whether some constant has codes of `least` to `most` bits. */
 bool itg_emit_has_bits(const itg_program *p, int32_t least, int32_t most);
 /* The code that is stored as 0. */

@@ -387,12 +387,14 @@ static int32_t add_convolution(maker *m, int32_t x)
 /* A layer of one position. */
 static int32_t add_dense(maker *m, int32_t x, int64_t outputs)
 {
+    const int64_t inputs = value(m, x)->shape.dims[1];
+    const int64_t groups = inputs % 8 == 0 && outputs % 2 == 0 ? pick(m, 1, 2) : 1;
     const itg_shape to = {4, {1, outputs, 1, 1}};
-    const itg_shape taps = {4, {to.dims[1], value(m, x)->shape.dims[1], 1, 1}};
+    const itg_shape taps = {4, {outputs, inputs / groups, 1, 1}};
     const int32_t w = add_constant(m, taps, true);
     itg_step *s = add_step(m, ITG_STEP_CONV, ITG_OP_CONV, 2, 1);
     s->attrs = (itg_attrs){
-        .spatial_rank = 2, .group = 1, .kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
+        .spatial_rank = 2, .group = groups, .kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
     s->inputs[0] = x;
     s->inputs[1] = w;
     s->acc = (itg_accumulator){32, ITG_OVERFLOW_WRAP};
@@ -408,13 +410,13 @@ static itg_program *chain_of(uint64_t seed, bool dense)
     itg_rng_init(&m.rng, seed);
     assert_int_equal(itg_program_create("chain", &m.p, NULL), ITG_OK);
     itg_shape image = {4, {1, pick(&m, 1, 9), pick(&m, 5, 20), pick(&m, 5, 20)}};
-    if (dense) image = (itg_shape){4, {1, 4 * pick(&m, 1, 9), 1, 1}};
+    if (dense) image = (itg_shape){4, {1, 4 * pick(&m, 1, 30), 1, 1}};
     int32_t input = add_value(&m, ITG_F32, image), x = add_codes(&m, image, NULL);
     itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
     s->inputs[0] = input;
     s->outputs[0] = x;
     for (int i = 0; i < 5; i++)
-        x = dense ? add_dense(&m, x, i < 4 ? 4 * pick(&m, 1, 12) : pick(&m, 1, 9))
+        x = dense ? add_dense(&m, x, i < 4 ? 4 * pick(&m, 1, 60) : pick(&m, 1, 9))
                   : add_convolution(&m, x);
     itg_program *p = m.p;
     p->inputs = itg_arena_array(p->arena, 1, sizeof *p->inputs);
@@ -694,17 +696,18 @@ static void codes_of_dense_layers_are_multiplied_where_they_lie(void **state)
         itg_program *p = dense_program(seed);
         if (emits(p, "net", 3, &err)) {
             compile_and_run("net", seed % 2 == 0 ? FLAGS " -O2" : FLAGS " -O0", seed);
-            whole +=
-                mentions(FOLDER "/net.c", " dense_part(w") || mentions(FOLDER "/net.c", " dense(w");
-            pieces += mentions(FOLDER "/net.c", "within[2]");
+            whole += mentions(FOLDER "/net.c", "int32_t start = dense_start(");
+            pieces += mentions(FOLDER "/net.c", "DENSE_KEEP(r_too)");
         }
         itg_program_destroy(p);
     }
+    print_message("%d with dense layers, %d with codes in pieces\n", whole, pieces);
     assert_true(whole >= 16 && pieces >= 8);
 }
 
 /* ---- weights ---- */
 
+/* But for the last words of each channel, and the channel beside an odd one, of dense layers. */
 static void weights_take_their_bits_to_the_byte(void **state)
 {
     (void)state;
@@ -714,12 +717,16 @@ static void weights_take_their_bits_to_the_byte(void **state)
         itg_program *p = random_integer_program(seed);
         itg_emit_vectors vectors = {1, NULL};
         itg_emit_sizes sizes = {0};
-        int64_t expected = 0;
+        int64_t expected = 0, more = 0;
         if (itg_program_emit_c(p, "bytes", &vectors, FOLDER, &sizes, NULL) == ITG_OK) {
             for (int32_t i = 0; i < p->value_count; i++)
-                if (p->values[i].data != NULL && p->values[i].quantized)
-                    expected += (p->values[i].elements * p->values[i].q.bits + 7) / 8;
-            assert_int_equal(sizes.weight_bytes, expected);
+                if (p->values[i].data != NULL && p->values[i].quantized) {
+                    const int64_t bytes = (p->values[i].elements * p->values[i].q.bits + 7) / 8;
+                    expected += bytes;
+                    more += bytes / 32 + 64;
+                }
+            if (!mentions(FOLDER "/bytes.c", " dense_start(")) more = 0;
+            assert_in_range(sizes.weight_bytes, expected, expected + more);
             emitted++;
         }
         itg_program_destroy(p);
