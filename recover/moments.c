@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns whose rows stay in the cache while a tile is multiplied with all others. */
+/* Columns of which a tile, and some tiles that it is multiplied with, stay in the caches. */
 enum { TILE = ITG_MOMENTS_TILE, PART = 1024 };
 
 static size_t plane_rows(const itg_digits *d)
@@ -78,20 +78,23 @@ ITG_CLONES UNCHECKED_ARITHMETIC static void recover_dot_tile(const int16_t *a, c
                                                              int64_t stride_a, int64_t stride_b,
                                                              int64_t count, int32_t *out)
 {
-    for (int u = 0; u < TILE; u++) {
-        const int16_t *x = a + u * stride_a;
-        int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (int u = 0; u < TILE; u += 2) {
+        const int16_t *x = a + u * stride_a, *z = x + stride_a;
+        int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, t0 = 0, t1 = 0, t2 = 0, t3 = 0;
         const int16_t *y0 = b, *y1 = b + stride_b, *y2 = b + 2 * stride_b, *y3 = b + 3 * stride_b;
         for (int64_t i = 0; i < count; i++) {
             s0 += x[i] * y0[i];
             s1 += x[i] * y1[i];
             s2 += x[i] * y2[i];
             s3 += x[i] * y3[i];
+            t0 += z[i] * y0[i];
+            t1 += z[i] * y1[i];
+            t2 += z[i] * y2[i];
+            t3 += z[i] * y3[i];
         }
-        out[u * TILE] = s0;
-        out[u * TILE + 1] = s1;
-        out[u * TILE + 2] = s2;
-        out[u * TILE + 3] = s3;
+        int32_t *const row = out + u * TILE;
+        row[0] = s0, row[1] = s1, row[2] = s2, row[3] = s3;
+        row[TILE] = t0, row[TILE + 1] = t1, row[TILE + 2] = t2, row[TILE + 3] = t3;
     }
 }
 
@@ -118,15 +121,17 @@ static void add_tile(const product *p, int64_t *sums)
             sums[(p->row_a + u) * b->rows + p->row_b + v] += sum[u * TILE + v];
 }
 
-void itg_moments_add(const itg_digits *a, const itg_digits *b, int64_t group, int64_t tile,
-                     int64_t from, int64_t *sums)
+void itg_moments_add(const itg_digits *a, const itg_digits *b, int64_t group, int64_t first,
+                     int64_t end, bool upper, int64_t *sums)
 {
-    product p = {a, b, group, tile * TILE, 0, 0, 0};
+    product p = {a, b, group, 0, 0, 0, 0};
     for (; p.first < a->columns; p.first += PART) {
         p.count = a->columns - p.first < PART ? a->columns - p.first : PART;
-        for (int64_t j = from; j < itg_digits_tiles(b); j++) {
-            p.row_b = j * TILE;
-            add_tile(&p, sums);
-        }
+        for (int64_t j = upper ? first : 0; j < itg_digits_tiles(b); j++)
+            for (int64_t i = first; i < end && (!upper || i <= j); i++) {
+                p.row_a = i * TILE;
+                p.row_b = j * TILE;
+                add_tile(&p, sums);
+            }
     }
 }

@@ -31,8 +31,8 @@ static inline int64_t itg_digits_tiles(const itg_digits *digits)
 {
     return (digits->rows + ITG_MOMENTS_TILE - 1) / ITG_MOMENTS_TILE;
 }
-/* sums [a->rows][b->rows] of a group: adds the products of the rows of one tile of a with rows of
- * b, summed over the columns. from: the first tile of b. */
-void itg_moments_add(const itg_digits *a, const itg_digits *b, int64_t group, int64_t tile,
-                     int64_t from, int64_t *sums);
+/* sums [a->rows][b->rows] of a group: adds the products of the rows of tiles [first, end) of a with
+ * the rows of b, summed over the columns. upper: with those of the same tile and later ones. */
+void itg_moments_add(const itg_digits *a, const itg_digits *b, int64_t group, int64_t first,
+                     int64_t end, bool upper, int64_t *sums);
 #endif

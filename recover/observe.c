@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TILES 8 /* of rows that are multiplied at a time */
 #define TARGET_DIGITS 3
 #define INPUT_DIGITS 2
 #define MOST_INPUT 32767.0             /* in units of the step: the most that the digits hold */
@@ -182,20 +183,27 @@ static itg_status run_block(void *context, int worker, int64_t item, itg_error *
 
 /* ---- products ---- */
 
-/* Multiplies a tile of rows: inputs with inputs, or targets with inputs. */
-static itg_status multiply_tile(void *context, int worker, int64_t item, itg_error *err)
+/* Returns the items of a group, each some tiles of rows. */
+static int64_t items_of(const itg_digits *d)
+{
+    return (itg_digits_tiles(d) + TILES - 1) / TILES;
+}
+
+/* Multiplies some tiles of rows: inputs with inputs, or targets with inputs. */
+static itg_status multiply_tiles(void *context, int worker, int64_t item, itg_error *err)
 {
     observer *w = context;
     const itg_layer *l = w->o->layer;
-    int64_t tiles = itg_digits_tiles(&w->x), all = tiles + itg_digits_tiles(&w->t);
-    int64_t g = item / all, tile = item % all;
+    const int64_t of_x = items_of(&w->x), all = of_x + items_of(&w->t), g = item / all;
+    const bool is_x = item % all < of_x;
+    const itg_digits *a = is_x ? &w->x : &w->t;
+    const int64_t first = (item % all - (is_x ? 0 : of_x)) * TILES, tiles = itg_digits_tiles(a);
+    int64_t *const sums =
+        is_x ? w->moments->xx + g * l->depth * l->depth : w->moments->tx + g * l->rows * l->depth;
     itg_status status = itg_check_stop(&w->o->options->stop, err);
     (void)worker;
     if (status != ITG_OK) return status;
-    if (tile < tiles)
-        itg_moments_add(&w->x, &w->x, g, tile, tile, w->moments->xx + g * l->depth * l->depth);
-    else
-        itg_moments_add(&w->t, &w->x, g, tile - tiles, 0, w->moments->tx + g * l->rows * l->depth);
+    itg_moments_add(a, &w->x, g, first, first + TILES < tiles ? first + TILES : tiles, is_x, sums);
     return ITG_OK;
 }
 
@@ -241,9 +249,8 @@ static itg_status observe_all(observer *w, itg_error *err)
                                   run_block, w, err);
         if (status != ITG_OK) return status;
         w->moments->count += count * l->taken;
-        status = itg_parallel_for(w->threads,
-                                  l->groups * (itg_digits_tiles(&w->x) + itg_digits_tiles(&w->t)),
-                                  multiply_tile, w, err);
+        status = itg_parallel_for(w->threads, l->groups * (items_of(&w->x) + items_of(&w->t)),
+                                  multiply_tiles, w, err);
         add_sums(w);
     }
     return status;

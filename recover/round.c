@@ -76,29 +76,37 @@ static bool activate(const together *t)
 /* Rows of H that a part of the codes subtracts from the errors. H may come from memory, so they
  * wait until several channels have theirs. */
 typedef struct waiting {
+    const double *h, *row[PART]; /* of the part's codes */
     int32_t count;
     itg_rows rows[ITG_ROUND_TOGETHER];
 } waiting;
 
 static void subtract(waiting *w, int64_t n)
 {
-    itg_rows_subtract(w->rows, w->count, n);
+    if (w->count > 0) itg_rows_subtract(w->row, w->rows, w->count, n);
     w->count = 0;
+    w->h = NULL;
 }
 
-static itg_rows *next_rows(waiting *w, const itg_round_channel *ch, int64_t n)
+/* Returns the rows of a channel, for codes [first, end) of an order (NULL: as they lie). */
+static itg_rows *next_rows(waiting *w, const itg_round_channel *ch, const int32_t *order,
+                           int64_t first, int64_t end, int64_t n)
 {
-    if (w->count == ITG_ROUND_TOGETHER) subtract(w, n);
+    if (w->count == ITG_ROUND_TOGETHER || w->h != ch->h) {
+        subtract(w, n);
+        w->h = ch->h;
+        for (int64_t i = first; i < end; i++)
+            w->row[i - first] = ch->h + (order != NULL ? order[i] : i) * n;
+    }
     itg_rows *rows = &w->rows[w->count++];
     rows->y = ch->e;
-    rows->h = ch->h;
     rows->count = 0;
     return rows;
 }
 
-static void add_row(itg_rows *rows, int64_t row, double factor)
+static void add_row(itg_rows *rows, int64_t at, double factor)
 {
-    rows->row[rows->count] = (int32_t)row;
+    rows->at[rows->count] = (int32_t)at;
     rows->factor[rows->count++] = factor;
 }
 
@@ -111,9 +119,10 @@ static void set_errors(const together *t)
     for (int64_t first = 0; first < t->n && goes_on(t); first += PART) {
         FOR_CHANNELS(r, ch)
         {
-            itg_rows *rows = next_rows(&w, ch, t->n);
-            for (int64_t i = first; i < part_end(t, first); i++)
-                if (ch->q[i] != 0) add_row(rows, i, (double)ch->q[i] / r->step);
+            const int64_t end = part_end(t, first);
+            itg_rows *rows = next_rows(&w, ch, NULL, first, end, t->n);
+            for (int64_t i = first; i < end; i++)
+                if (ch->q[i] != 0) add_row(rows, i - first, (double)ch->q[i] / r->step);
         }
         subtract(&w, t->n);
     }
@@ -143,7 +152,7 @@ static void move_codes(const itg_round *r, const itg_round_channel *ch, const in
                       delta = (to - ch->q[i]) / r->step;
         if (delta == 0) continue;
         ch->q[i] = to;
-        add_row(rows, i, delta);
+        add_row(rows, k, delta);
         for (int64_t j = k + 1; j < count; j++)
             e[j] -= delta * h[order[j]];
     }
@@ -158,8 +167,9 @@ static void sweep(const together *t)
     for (int64_t first = 0; first < t->n && goes_on(t); first += PART) {
         FOR_CHANNELS(r, ch)
         {
-            itg_rows *rows = next_rows(&w, ch, t->n);
-            move_codes(r, ch, ch->order + first, part_end(t, first) - first, rows);
+            const int64_t end = part_end(t, first);
+            itg_rows *rows = next_rows(&w, ch, ch->order, first, end, t->n);
+            move_codes(r, ch, ch->order + first, end - first, rows);
             r->moved |= rows->count > 0;
         }
         subtract(&w, t->n);

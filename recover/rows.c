@@ -4,7 +4,7 @@
 
 typedef double vector8 __attribute__((vector_size(64)));
 
-enum { LANES = 8, COLUMNS = 4 * LANES, CHUNK = 8 * COLUMNS };
+enum { LANES = 8, COLUMNS = 4 * LANES, CHUNK = 4 * COLUMNS, MANY = 4 /* vectors */ };
 
 ITG_CLONES static void recover_subtract(double *y, const double *x, double f, int64_t n)
 {
@@ -24,41 +24,54 @@ void itg_row_subtract(double *y, const double *x, double f, int64_t n)
         (y) -= (f)*part;                                                                           \
     } while (0)
 
-/* Subtracts in columns [first, end), some of which stay in registers. */
-ITG_CLONES static void recover_subtract_columns(const itg_rows *r, int64_t first, int64_t end,
-                                                int64_t n)
+/* Subtracts from n elements of y, some of which stay in registers. */
+ITG_CLONES static void recover_subtract_rows(const itg_rows *r, const double *const *x, double *y,
+                                             int64_t n)
 {
-    const double *h[ITG_ROWS];
-    for (int32_t k = 0; k < r->count; k++)
-        h[k] = r->h + r->row[k] * n;
-    for (int64_t j = first; j < end; j += COLUMNS) {
-        double *y = r->y + j;
+    int64_t j = 0;
+    for (; j + COLUMNS <= n; j += COLUMNS) {
         vector8 a, b, c, d;
-        memcpy(&a, y, sizeof a);
-        memcpy(&b, y + LANES, sizeof b);
-        memcpy(&c, y + 2 * LANES, sizeof c);
-        memcpy(&d, y + 3 * LANES, sizeof d);
+        memcpy(&a, y + j, sizeof a);
+        memcpy(&b, y + j + LANES, sizeof b);
+        memcpy(&c, y + j + 2 * LANES, sizeof c);
+        memcpy(&d, y + j + 3 * LANES, sizeof d);
         for (int32_t k = 0; k < r->count; k++) {
-            const double *x = h[k] + j, f = r->factor[k];
-            SUBTRACT(a, f, x);
-            SUBTRACT(b, f, x + LANES);
-            SUBTRACT(c, f, x + 2 * LANES);
-            SUBTRACT(d, f, x + 3 * LANES);
+            const double *from = x[r->at[k]] + j, f = r->factor[k];
+            SUBTRACT(a, f, from);
+            SUBTRACT(b, f, from + LANES);
+            SUBTRACT(c, f, from + 2 * LANES);
+            SUBTRACT(d, f, from + 3 * LANES);
         }
-        memcpy(y, &a, sizeof a);
-        memcpy(y + LANES, &b, sizeof b);
-        memcpy(y + 2 * LANES, &c, sizeof c);
-        memcpy(y + 3 * LANES, &d, sizeof d);
+        memcpy(y + j, &a, sizeof a);
+        memcpy(y + j + LANES, &b, sizeof b);
+        memcpy(y + j + 2 * LANES, &c, sizeof c);
+        memcpy(y + j + 3 * LANES, &d, sizeof d);
     }
+    for (int32_t k = 0; k < r->count && j < n; k++)
+        for (int64_t i = j; i < n; i++)
+            y[i] -= r->factor[k] * x[r->at[k]][i];
 }
 
-void itg_rows_subtract(const itg_rows *rows, int32_t vectors, int64_t n)
+/* Rows of a matrix often lie a multiple of 4 KiB apart, so that a cache keeps few of them: what
+ * many vectors need is copied. */
+void itg_rows_subtract(const double *const *row, const itg_rows *rows, int32_t vectors, int64_t n)
 {
-    const int64_t whole = n - n % COLUMNS;
-    for (int64_t first = 0; first < whole; first += CHUNK)
-        for (const itg_rows *r = rows; r < rows + vectors; r++)
-            recover_subtract_columns(r, first, first + CHUNK < whole ? first + CHUNK : whole, n);
-    for (const itg_rows *r = rows; r < rows + vectors && whole < n; r++)
+    double copy[ITG_ROWS][CHUNK];
+    const double *x[ITG_ROWS];
+    bool used[ITG_ROWS] = {false};
+    for (const itg_rows *r = rows; r < rows + vectors; r++)
         for (int32_t k = 0; k < r->count; k++)
-            recover_subtract(r->y + whole, r->h + r->row[k] * n + whole, r->factor[k], n - whole);
+            used[r->at[k]] = true;
+    for (int64_t first = 0; first < n; first += CHUNK) {
+        const int64_t count = n - first < CHUNK ? n - first : CHUNK;
+        for (int k = 0; k < ITG_ROWS; k++) {
+            if (!used[k]) continue;
+            x[k] = row[k] + first;
+            if (vectors < MANY) continue;
+            memcpy(copy[k], x[k], (size_t)count * sizeof **copy);
+            x[k] = copy[k];
+        }
+        for (const itg_rows *r = rows; r < rows + vectors; r++)
+            recover_subtract_rows(r, x, r->y + first, count);
+    }
 }

@@ -1,4 +1,4 @@
-/* Multiples of a matrix's rows, subtracted from a vector. Each element takes them one after the
+/* Multiples of a matrix's rows, subtracted from vectors. Each element takes them one after the
  * other, the product rounded, then the difference. Private to recover/. */
 #ifndef ITG_RECOVER_ROWS_H
 #define ITG_RECOVER_ROWS_H
@@ -8,14 +8,14 @@
 void itg_row_subtract(double *y, const double *x, double f, int64_t n);
 
 enum { ITG_ROWS = 16 };
+/* What a vector subtracts: factor[k] * row[at[k]], k ascending. */
 typedef struct itg_rows {
-    double *y;       /* [n] */
-    const double *h; /* [n][n] */
-    int32_t count, row[ITG_ROWS];
+    double *y; /* [n] */
+    int32_t count, at[ITG_ROWS];
     double factor[ITG_ROWS];
 } itg_rows;
 
-/* y -= factor[k] * h[row[k]], k ascending, for each of `vectors`. Rows that several have in common
- * are read from memory once. */
-void itg_rows_subtract(const itg_rows *rows, int32_t vectors, int64_t n);
+/* Subtracts from `vectors` vectors, all of the same rows [ITG_ROWS] of n elements, which are read
+ * from memory once. Rows that no vector names may be NULL. */
+void itg_rows_subtract(const double *const *row, const itg_rows *rows, int32_t vectors, int64_t n);
 #endif
