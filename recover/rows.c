@@ -4,7 +4,13 @@
 
 typedef double vector8 __attribute__((vector_size(64)));
 
-enum { LANES = 8, COLUMNS = 4 * LANES, CHUNK = 4 * COLUMNS, MANY = 4 /* vectors */ };
+enum {
+    LANES = 8,
+    COLUMNS = 4 * LANES,
+    CHUNK = 4 * COLUMNS,
+    MANY = 4,  /* vectors */
+    FAR = 512, /* elements from row to row */
+};
 
 ITG_CLONES static void recover_subtract(double *y, const double *x, double f, int64_t n)
 {
@@ -52,13 +58,14 @@ ITG_CLONES static void recover_subtract_rows(const itg_rows *r, const double *co
             y[i] -= r->factor[k] * x[r->at[k]][i];
 }
 
-/* Rows of a matrix often lie a multiple of 4 KiB apart, so that a cache keeps few of them: what
- * many vectors need is copied. */
+/* Long rows often lie a multiple of 4 KiB apart, so that a cache keeps few of them: what many
+ * vectors need is copied. */
 void itg_rows_subtract(const double *const *row, const itg_rows *rows, int32_t vectors, int64_t n)
 {
     double copy[ITG_ROWS][CHUNK];
     const double *x[ITG_ROWS];
     bool used[ITG_ROWS] = {false};
+    const bool copies = vectors >= MANY && n >= FAR;
     for (const itg_rows *r = rows; r < rows + vectors; r++)
         for (int32_t k = 0; k < r->count; k++)
             used[r->at[k]] = true;
@@ -67,7 +74,7 @@ void itg_rows_subtract(const double *const *row, const itg_rows *rows, int32_t v
         for (int k = 0; k < ITG_ROWS; k++) {
             if (!used[k]) continue;
             x[k] = row[k] + first;
-            if (vectors < MANY) continue;
+            if (!copies) continue;
             memcpy(copy[k], x[k], (size_t)count * sizeof **copy);
             x[k] = copy[k];
         }
