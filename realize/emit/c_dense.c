@@ -208,7 +208,11 @@ const char *itg_emit_dense_weights(itg_emitter *e, const itg_emit_mac_view *t)
     const itg_pvalue *w = &e->p->values[t->w_value];
     const layout l = layout_of(e, t, w->q.bits);
     int64_t all;
-    const char *name = itg_emit_constant_name(e, (int32_t)t->w_value, t->tag, "w");
+    /* Groups of an odd number of channels lie in another way. */
+    const char *how = t->groups > 1 && t->filters % 2 != 0
+                          ? itg_emit_text(e, "w%s", itg_emit_number(e, t->groups))
+                          : "w";
+    const char *name = itg_emit_constant_name(e, (int32_t)t->w_value, t->tag, how);
     if (!itg_emit_needs(e, name)) return name;
     bytes_of(&l, t, &all);
     unsigned char *bytes = itg_emit_alloc(e, (size_t)all, 1);
