@@ -16,6 +16,13 @@ typedef struct subtraction {
     itg_rows vector[ROWS];
 } subtraction;
 
+/* Vectors are written before they are read: there is nothing else to set. */
+static void begin(subtraction *s, int64_t rows)
+{
+    s->rows = (int32_t)rows;
+    s->count = 0;
+}
+
 /* Adds a vector y, from which factor[k * step] * row[k] is to be subtracted. */
 static void add_vector(subtraction *s, double *y, const double *factor, int64_t step)
 {
@@ -40,7 +47,8 @@ typedef struct factor {
 static void update_rows(const factor *f, int64_t from, int64_t to, int64_t first, int64_t end)
 {
     const int64_t n = f->n;
-    subtraction s = {.rows = (int32_t)(to - from)};
+    subtraction s;
+    begin(&s, to - from);
     for (int64_t k = from; k < to; k++)
         s.row[k - from] = f->h + k * n + first;
     for (int64_t i = first; i < end; i++)
@@ -116,7 +124,8 @@ typedef struct substitution {
 static void substitute_rows(const substitution *s, double *x, int64_t count, bool down,
                             int64_t from, int64_t to, int64_t first, int64_t end)
 {
-    subtraction some = {.rows = (int32_t)(to - from)};
+    subtraction some;
+    begin(&some, to - from);
     const int64_t k = down ? to - 1 : from, step = down ? -1 : 1;
     for (int32_t i = 0; i < some.rows; i++)
         some.row[i] = x + (k + step * i) * s->columns;

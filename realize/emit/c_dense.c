@@ -149,12 +149,21 @@ static bool alternates(const layout *l)
     return l->bits < 8;
 }
 
-/* Returns the bytes of a channel, and of all of them. */
-static int64_t bytes_of(const layout *l, const itg_emit_mac_view *t, int64_t *all)
+/* Returns the channels of a group in the array: an odd one has another of zeros beside it. */
+static int64_t rows_of(const layout *l, const itg_emit_mac_view *t)
 {
-    const int64_t bytes = 4 * (l->groups * l->bits + l->rest);
-    *all = bytes * t->groups * (alternates(l) ? (t->filters + 1) / 2 * 2 : t->filters);
-    return bytes;
+    return alternates(l) ? (t->filters + 1) / 2 * 2 : t->filters;
+}
+
+/* Returns the bytes of a channel. */
+static int64_t row_bytes(const layout *l)
+{
+    return 4 * (l->groups * l->bits + l->rest);
+}
+
+static int64_t array_bytes(const layout *l, const itg_emit_mac_view *t)
+{
+    return row_bytes(l) * rows_of(l, t) * t->groups;
 }
 
 /* Whether each weight is used once, and codes can lie as described. */
@@ -176,45 +185,36 @@ void itg_emit_dense_count(itg_emitter *e)
     }
 }
 
-bool itg_emit_is_dense(const itg_emitter *e, const itg_emit_mac_view *t, const itg_pvalue *w)
+void itg_emit_dense_describe(const itg_emitter *e, itg_emit_mac_view *t, const itg_pvalue *w)
 {
-    if (!has_form(t, w)) return false;
+    if (!has_form(t, w)) return;
     const layout l = layout_of(e, t, w->q.bits);
-    const int64_t bytes = w->elements * w->q.bits / 8;
-    int64_t all;
-    bytes_of(&l, t, &all);
-    return all <= bytes + bytes / WASTE + FEW;
-}
-
-int64_t itg_emit_dense_padded(const itg_emitter *e, const itg_emit_mac_view *t, const itg_pvalue *w)
-{
-    const layout l = layout_of(e, t, w->q.bits);
+    const int64_t bytes = w->elements * l.bits / 8;
     const int64_t length = 2 * (l.groups * GROUP + l.rest * l.fields);
-    return length > t->padded ? length : t->padded;
+    if (array_bytes(&l, t) > bytes + bytes / WASTE + FEW) return;
+    t->dense = true;
+    if (length > t->padded) t->padded = length;
 }
 
 /* Returns the byte, in an array of alternating or consecutive channels, of a channel's byte. */
 static int64_t byte_at(const itg_emit_mac_view *t, const layout *l, int64_t channel, int64_t byte)
 {
-    int64_t all;
-    const int64_t bytes = bytes_of(l, t, &all), k = channel % t->filters;
-    if (!alternates(l)) return channel * bytes + byte;
-    const int64_t first = channel / t->filters * ((t->filters + 1) / 2 * 2) + k / 2 * 2;
-    return first * bytes + byte / 4 * 8 + k % 2 * 4 + byte % 4;
+    const int64_t k = channel % t->filters, row = channel / t->filters * rows_of(l, t) + k;
+    if (!alternates(l)) return row * row_bytes(l) + byte;
+    return row / 2 * 2 * row_bytes(l) + byte / 4 * 8 + k % 2 * 4 + byte % 4;
 }
 
 const char *itg_emit_dense_weights(itg_emitter *e, const itg_emit_mac_view *t)
 {
     const itg_pvalue *w = &e->p->values[t->w_value];
     const layout l = layout_of(e, t, w->q.bits);
-    int64_t all;
+    const int64_t all = array_bytes(&l, t);
     /* Groups of an odd number of channels lie in another way. */
     const char *how = t->groups > 1 && t->filters % 2 != 0
                           ? itg_emit_text(e, "w%s", itg_emit_number(e, t->groups))
                           : "w";
     const char *name = itg_emit_constant_name(e, (int32_t)t->w_value, t->tag, how);
     if (!itg_emit_needs(e, name)) return name;
-    bytes_of(&l, t, &all);
     unsigned char *bytes = itg_emit_alloc(e, (size_t)all, 1);
     for (int64_t i = 0; i < w->elements && bytes != NULL; i++) {
         const int64_t k = i % t->depth, p = k / 4 * 2 + k % 2, upper = k % 4 / 2;
@@ -354,11 +354,9 @@ void itg_emit_dense_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t in
 void itg_emit_dense_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
     const layout l = layout_of(e, t, e->p->values[t->w_value].q.bits);
-    int64_t all;
-    const char *bytes = itg_emit_number(e, bytes_of(&l, t, &all)), *in = t->weights;
-    const int64_t first = alternates(&l) ? (t->filters + 1) / 2 * 2 : t->filters;
+    const char *bytes = itg_emit_number(e, row_bytes(&l)), *in = t->weights;
     const char *group =
-        t->groups > 1 ? itg_emit_text(e, "g * %s + ", itg_emit_number(e, first)) : "";
+        t->groups > 1 ? itg_emit_text(e, "g * %s + ", itg_emit_number(e, rows_of(&l, t))) : "";
     const char *too =
         alternates(&l) ? "" : itg_emit_text(e, "%s + (%sk + rows - 1) * %s, ", in, group, bytes);
     ITG_EMIT_FORMAT(e,

@@ -171,8 +171,7 @@ void itg_emit_mac_describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac
     if (l->rows > 0) t->rows = l->rows;
     t->held = l->held;
     if (t->block > t->patches) t->block = t->patches;
-    t->dense = itg_emit_is_dense(e, t, w);
-    if (t->dense) t->padded = itg_emit_dense_padded(e, t, w);
+    itg_emit_dense_describe(e, t, w);
     if (t->s->input_count > 2) t->bias = p->values[t->s->inputs[2]].data;
 }
 

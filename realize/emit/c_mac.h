@@ -44,10 +44,8 @@ void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, c
 /* ---- c_dense.c: layers of one position ---- */
 /* Counts the codes of such layers by their width, which the layers' descriptions depend on. */
 void itg_emit_dense_count(itg_emitter *e);
-bool itg_emit_is_dense(const itg_emitter *e, const itg_emit_mac_view *t, const itg_pvalue *w);
-/* Returns the length of a patch, of which some is read beyond its padding. */
-int64_t itg_emit_dense_padded(const itg_emitter *e, const itg_emit_mac_view *t,
-                              const itg_pvalue *w);
+/* Sets `dense`, and the length of patches, some of which is read beyond their padding. */
+void itg_emit_dense_describe(const itg_emitter *e, itg_emit_mac_view *t, const itg_pvalue *w);
 /* Writes the weights and returns the array's name. */
 const char *itg_emit_dense_weights(itg_emitter *e, const itg_emit_mac_view *t);
 /* Makes the patch ready, and declares `start`, which is in the sum of each channel. */
