@@ -151,7 +151,9 @@ void itg_emit_helium_depthwise(itg_emitter *e, const itg_emit_helium_sums *h)
     const int32_t *order = order_of(e, t->channels, &count);
     const size_t taps = (size_t)(count * t->depth),
                  patch = (size_t)(t->channels * t->depth + LANES - 1) / LANES * LANES;
-    if (order == NULL || t->x.type != ITG_S8 || !pairs_fit(e, t) || taps + patch > h->room) return;
+    if (order == NULL || t->filters > 1 || t->x.type != ITG_S8 || !pairs_fit(e, t) ||
+        taps + patch > h->room)
+        return;
     itg_emit_helium_begin(e, h, order, count, t->x.zero);
     const char *window = itg_emit_window(e, 8, &t->v.w), *tail = t->channels % LANES ? "_tail" : "";
     write_helpers(e, h->left, tail);

@@ -1,5 +1,6 @@
 /* Convolutions and matrix products: rows of the first operand (patches) against rows of the second
- * (filters), unpacked four at a time; convolutions of one channel each by their own loop. */
+ * (filters), unpacked four at a time; convolutions of one channel each by their own loop, once for
+ * each filter of a channel. */
 #include "realize/emit/c_helium.h"
 #include <string.h>
 
@@ -17,8 +18,9 @@ static const char depthwise_text[] =
     "    const int32_t top = position / g->out_width * g->stride_y - g->top;\n"
     "    const int32_t left = position % g->out_width * g->stride_x - g->left;\n"
     "    const int32_t channels = g->channels;\n"
+    "    int32_t done = 0;\n"
     "$6"
-    "    for (int32_t c = 0; c < channels; c++)\n"
+    "    for (int32_t c = done; c < channels; c++)\n"
     "        acc[c] = 0;\n"
     "    for (int32_t r = 0; r < g->rows; r++)\n"
     "        for (int32_t s = 0; s < g->columns; s++) {\n"
@@ -26,7 +28,7 @@ static const char depthwise_text[] =
     "            if (v < 0 || v >= g->height || h < 0 || h >= g->width) continue;\n"
     "            const $2 *in = x + (v * g->width + h) * channels;\n"
     "            const int16_t *w = taps + (r * g->columns + s) * channels;\n"
-    "            for (int32_t c = 0; c < channels; c++)\n"
+    "            for (int32_t c = done; c < channels; c++)\n"
     "                acc[c] = ($4)(($5)acc[c] + ($5)((int32_t)(int16_t)(in[c] - zero) * w[c]));\n"
     "        }\n"
     "}\n\n";
@@ -87,7 +89,7 @@ static const char depthwise_blocks_text[] =
     "        s0++;\n"
     "    while (s1 > s0 && left + (s1 - 1) * g->dilation_x >= g->width)\n"
     "        s1--;\n"
-    "    if (channels % 4 == 0) {\n"
+    "    if (channels >= 4) {\n"
     "        const int32_t v = top + r0 * g->dilation_y, h = left + s0 * g->dilation_x;\n"
     "        const $2 *in = x + (v * g->width + h) * channels;\n"
     "        const int16_t *w = taps + (r0 * g->columns + s0) * channels;\n"
@@ -98,11 +100,12 @@ static const char depthwise_blocks_text[] =
     "#endif\n"
     "        const int32_t step = g->dilation_x * channels, tap_row = g->columns * channels;\n"
     "        const int32_t row = g->dilation_y * g->width * channels;\n"
-    "        for (int32_t c = 0; c < channels; c += 4)\n"
-    "            depthwise_four_$1(in + c, w + c, r1 - r0, s1 - s0, minus, step, row, channels,\n"
-    "                              tap_row, acc + c);\n"
-    "        return;\n"
+    "        for (; channels - done >= 4; done += 4)\n"
+    "            depthwise_four_$1(in + done, w + done, r1 - r0, s1 - s0, minus, step, row,\n"
+    "                              channels, tap_row, acc + done);\n"
     "    }\n"
+    "    if (done == channels)\n"
+    "        return;\n"
     "#endif\n";
 
 /* ---- what is to be computed, and in which types ---- */
@@ -177,8 +180,8 @@ void itg_emit_mac_describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac
 
 bool itg_emit_is_depthwise(const itg_emit_mac_view *t)
 {
-    return t->conv && t->groups > 1 && t->filters == 1 && t->v.w.channels == t->groups &&
-           t->row == ITG_S16;
+    const bool few = t->filters == 1 || (t->groups >= 4 && t->filters <= 4) || t->groups % 4 == 0;
+    return t->conv && t->groups > 1 && t->v.w.channels == t->groups && few && t->row == ITG_S16;
 }
 
 /* ---- scratch ---- */
@@ -487,18 +490,26 @@ static void write_depthwise(itg_emitter *e, const itg_emit_mac_view *t)
                     itg_emit_number(e, t->channels * t->depth), t->w_zero, ITG_S16, "taps");
     int32_t braces = itg_emit_images(e, &t->v, &in, &out);
     const char *channels = itg_emit_number(e, t->channels);
-    ITG_EMIT_FORMAT(e,
-                    "    for (int32_t i = 0; i < %s; i++) {\n"
-                    "        %s(&%s, %s%s, %s, taps, i, acc);\n",
-                    itg_emit_number(e, t->patches), name, window, t->x.name, in,
-                    itg_emit_number(e, t->x.zero));
-    for (int32_t o = 0; o < t->s->output_count; o++)
+    const char *groups = itg_emit_number(e, t->groups), *filters = itg_emit_number(e, t->filters);
+    const bool one = t->filters == 1;
+    const char *filter =
+        one ? "" : itg_emit_text(e, " + k * %s", itg_emit_number(e, t->groups * t->depth));
+    ITG_EMIT_FORMAT(e, "    for (int32_t i = 0; i < %s; i++) {\n", itg_emit_number(e, t->patches));
+    if (!one) ITG_EMIT_FORMAT(e, "        for (int32_t k = 0; k < %s; k++)\n    ", filters);
+    ITG_EMIT_FORMAT(e, "        %s(&%s, %s%s, %s, taps%s, i, acc%s);\n", name, window, t->x.name,
+                    in, itg_emit_number(e, t->x.zero), filter,
+                    one ? "" : itg_emit_text(e, " + k * %s", groups));
+    for (int32_t o = 0; o < t->s->output_count; o++) {
+        const char *acc =
+            one ? "acc[c]"
+                : itg_emit_text(e, "acc[c %% %s * %s + c / %s]", filters, groups, filters);
         ITG_EMIT_FORMAT(e,
                         "        for (int32_t c = 0; c < %s; c++)\n"
                         "            %s[c + i * %s%s] = (%s)%s;\n",
                         channels, itg_emit_output(e, t->l, o), channels, out,
                         itg_emit_ctype(e->p->values[t->s->outputs[o]].dtype),
-                        code_text(e, t, o, sum_text(e, t, "acc[c]")));
+                        code_text(e, t, o, sum_text(e, t, acc)));
+    }
     itg_strbuf_add(&e->body, "    }\n");
     itg_emit_close(e, braces, 4);
 }

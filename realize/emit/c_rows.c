@@ -152,8 +152,8 @@ static const char rows_text[] =
 
 /* ---- weights ---- */
 
-/* Order of convolution weights: filter, row, column, channel; one channel each: row, column,
- * filter. */
+/* Order of convolution weights: filter, row, column, channel; one channel each: filter of a
+ * channel, row, column, channel. */
 static const int64_t *conv_order(itg_emitter *e, const itg_emit_mac_view *t, bool depthwise)
 {
     const int64_t taps = t->v.w.kernel[0] * t->v.w.kernel[1], channels = t->depth / taps;
@@ -161,9 +161,10 @@ static const int64_t *conv_order(itg_emitter *e, const itg_emit_mac_view *t, boo
     if (order == NULL) return NULL;
     int64_t n = 0;
     if (depthwise) {
-        for (int64_t tap = 0; tap < taps; tap++)
-            for (int64_t k = 0; k < t->channels; k++)
-                order[n++] = k * taps + tap;
+        for (int64_t k = 0; k < t->filters; k++)
+            for (int64_t tap = 0; tap < taps; tap++)
+                for (int64_t g = 0; g < t->groups; g++)
+                    order[n++] = (g * t->filters + k) * taps + tap;
         return order;
     }
     for (int64_t k = 0; k < t->channels; k++)

@@ -371,7 +371,10 @@ static int32_t add_convolution(maker *m, int32_t x)
     itg_shape to = {4, {1, pick(m, 1, 9), 1, 1}};
     itg_attrs a = draw_window(m, &from, &to);
     const bool depthwise = chance(m, 3);
-    if (depthwise) a.group = to.dims[1] = from.dims[1];
+    if (depthwise) {
+        a.group = from.dims[1];
+        to.dims[1] = from.dims[1] * (from.dims[1] < 10 ? pick(m, 1, 4) : 1);
+    }
     const int64_t depth = depthwise ? 1 : from.dims[1];
     itg_shape taps = {4, {to.dims[1], depth, a.kernel[0], a.kernel[1]}};
     const int32_t w = add_constant(m, taps, true);
