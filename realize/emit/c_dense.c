@@ -15,23 +15,38 @@
 enum { GROUP = 16 /* pairs */, LARGE = 4096 /* codes */, WASTE = 32, FEW = 64 /* bytes */ };
 
 static const char start_text[] =
+    "/* The compiler does not use what it knows of v, which would take longer. */\n"
+    "#if defined(__arm__) && defined(__GNUC__)\n"
+    "#define DENSE_KEEP(v) __asm__(\"\" : \"+r\"(v))\n"
+    "#else\n"
+    "#define DENSE_KEEP(v)\n"
+    "#endif\n\n"
     "/* Returns -zero times the sum of x. Puts each four of x in the order in which pairs of "
     "codes\n"
     " * are taken. */\n"
     "static ONCE int32_t dense_start(int16_t *x, int32_t depth, int32_t zero)\n"
     "{\n"
+    "#ifdef PAIRS\n"
+    "    int32_t sum = 0, ones = 0x10001;\n"
+    "    DENSE_KEEP(ones);\n"
+    "    for (; depth >= 4; depth -= 4, x += 4) {\n"
+    "        const uint32_t low = (uint32_t)PAIR(x), high = (uint32_t)PAIR(x + 2);\n"
+    "        sum = __smlad((int32_t)low, ones, sum);\n"
+    "        sum = __smlad((int32_t)high, ones, sum);\n"
+    "        SET_PAIR(x, (low & 0xFFFF) | high << 16);\n"
+    "        SET_PAIR(x + 2, low >> 16 | (high & UINT32_C(0xFFFF0000)));\n"
+    "    }\n"
+    "    for (; depth > 0; depth--)\n"
+    "        sum = (int32_t)((uint32_t)sum + (uint32_t)*x++);\n"
+    "    return (int32_t)(0 - (uint32_t)sum * (uint32_t)zero);\n"
+    "#else\n"
     "    uint32_t sum = 0;\n"
     "    for (int32_t i = 0; i < depth; i++) {\n"
     "        const int32_t one = x[i];\n"
     "        sum += (uint32_t)one;\n"
     "    }\n"
-    "#ifdef PAIRS\n"
-    "    for (int32_t i = 1; i < depth; i += 4) {\n"
-    "        const int16_t other = x[i];\n"
-    "        x[i] = x[i + 1], x[i + 1] = other;\n"
-    "    }\n"
-    "#endif\n"
     "    return (int32_t)(0 - sum * (uint32_t)zero);\n"
+    "#endif\n"
     "}\n\n"
     "/* Pairs p and p + 1 of codes, the lower ones at bits of w and v: their products. */\n"
     "#ifdef PAIRS\n"
@@ -68,12 +83,7 @@ static const char start_text[] =
     "#else\n"
     "#define IN_ORDER ONCE\n"
     "#endif\n"
-    "/* The compiler does not use what it knows of v, which would take longer. */\n"
-    "#if defined(__arm__) && defined(__GNUC__)\n"
-    "#define DENSE_KEEP(v) __asm__(\"\" : \"+r\"(v))\n"
-    "#else\n"
-    "#define DENSE_KEEP(v)\n"
-    "#endif\n\n";
+    "\n";
 
 static const char begin_text[] =
     "/* Adds the products of x and of two channels' codes of $1 bits to two sums: `groups` times\n"
@@ -339,12 +349,17 @@ static void write_function(itg_emitter *e, const layout *l)
     itg_strbuf_add(out, alternates(l) ? "}\n\n" : "#endif\n}\n\n");
 }
 
+void itg_emit_dense_helpers(itg_emitter *e)
+{
+    itg_emit_pairs(e);
+    if (itg_emit_needs(e, "dense_start")) itg_strbuf_add(&e->helpers, start_text);
+}
+
 void itg_emit_dense_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
     const itg_pvalue *w = &e->p->values[t->w_value];
     const layout l = layout_of(e, t, w->q.bits);
-    itg_emit_pairs(e);
-    if (itg_emit_needs(e, "dense_start")) itg_strbuf_add(&e->helpers, start_text);
+    itg_emit_dense_helpers(e);
     if (itg_emit_needs(e, itg_emit_text(e, "dense_%d", (int)l.bits))) write_function(e, &l);
     ITG_EMIT_FORMAT(e, "%*sconst int32_t start = dense_start(patches, %s, %s);\n", (int)indent, "",
                     itg_emit_number(e, t->depth),

@@ -294,7 +294,8 @@ static void declare(itg_emitter *e, const itg_emit_mac_view *t)
     int count = rooms_of(t, rooms);
     for (int i = 0; i < count; i++) {
         const char *place = itg_emit_scratch(e, rooms[i].type, rooms[i].count);
-        if (t->dense && i > 0) continue; /* the Helium form's alone */
+        const bool others = t->dense || (t->in_place && strcmp(rooms[i].name, "codes") != 0);
+        if (others && i > 0) continue; /* the Helium form's alone */
         ITG_EMIT_FORMAT(e, "    %s *const %s = %s;\n", itg_emit_ctype(rooms[i].type), rooms[i].name,
                         place);
     }
@@ -388,9 +389,12 @@ static void write_tile(itg_emitter *e, const itg_emit_mac_view *t, int32_t inden
     if (tile)
         ITG_EMIT_FORMAT(e, "%*sconst int32_t rows = %s - k < %d ? %s - k : %d;\n", (int)indent, "",
                         end, (int)t->rows, end, (int)t->rows);
-    if (t->held == 0) itg_emit_filters(e, t, indent, b);
+    if (t->held == 0 && !t->in_place) itg_emit_filters(e, t, indent, b);
     if (!tile) ITG_EMIT_FORMAT(e, "%*sconst int32_t c = %sk;\n", (int)indent, "", group);
-    itg_emit_sums(e, t, indent, "c");
+    if (t->in_place)
+        itg_emit_in_place_sums(e, t, indent);
+    else
+        itg_emit_sums(e, t, indent, "c");
     if (tile)
         ITG_EMIT_FORMAT(e,
                         "%*sfor (int32_t r = 0; r < rows; r++) {\n"
@@ -454,6 +458,7 @@ static void write_block(itg_emitter *e, const itg_emit_mac_view *t, int32_t inde
     if (t->held > 0) itg_emit_filters(e, t, indent, b);
     open_positions(e, t, indent);
     itg_emit_patches(e, t, indent + 4, window, in);
+    if (t->in_place) itg_emit_in_place_start(e, t, indent + 4);
     ITG_EMIT_FORMAT(e, "%*sfor (int32_t k = %s; k < %s; k += %d) {\n", (int)indent + 4, "",
                     passes ? "held" : "0", end, (int)t->rows);
     write_tile(e, t, indent + 8, end, b, out);
@@ -547,6 +552,21 @@ static void write_matrix(itg_emitter *e, const itg_emit_mac_view *t)
     itg_emit_close(e, braces, 4);
 }
 
+/* Writes the layer for processors that read unaligned words, up to "#else". */
+static void write_in_place(itg_emitter *e, const itg_emit_mac_view *t)
+{
+    itg_emit_mac_view two = *t;
+    const size_t taken = e->scratch_taken;
+    two.in_place = true;
+    two.block = two.rows = 2;
+    two.held = 0;
+    itg_strbuf_add(&e->body, "#ifdef WORDS\n");
+    declare(e, &two);
+    (t->conv ? write_conv : write_matrix)(e, &two);
+    itg_strbuf_add(&e->body, "#else\n");
+    e->scratch_taken = taken;
+}
+
 void itg_emit_mac(itg_emitter *e, const itg_emit_layer *l)
 {
     itg_emit_mac_view t;
@@ -559,7 +579,9 @@ void itg_emit_mac(itg_emitter *e, const itg_emit_layer *l)
         write_depthwise(e, &t);
         return;
     }
+    if (itg_emit_stays(e, &t)) write_in_place(e, &t);
     declare(e, &t);
     if (t.split) itg_emit_split_ends(e, &t);
     (t.conv ? write_conv : write_matrix)(e, &t);
+    if (itg_emit_stays(e, &t)) itg_strbuf_add(&e->body, "#endif\n");
 }

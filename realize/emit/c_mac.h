@@ -9,7 +9,8 @@ typedef struct itg_emit_mac_view {
     const itg_emit_layer *l;
     const itg_step *s;
     bool conv, saturates, split;
-    bool dense; /* codes are multiplied where they lie (c_dense.c) */
+    bool dense;    /* codes are multiplied where they lie (c_dense.c) */
+    bool in_place; /* the same, two positions at a time (c_in_place.c) */
     itg_window_view v;
     itg_matmul_view m;
     bool transposed;
@@ -52,4 +53,16 @@ const char *itg_emit_dense_weights(itg_emitter *e, const itg_emit_mac_view *t);
 void itg_emit_dense_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent);
 /* Declares `sums` of the `rows` channels, two or one, from k on. */
 void itg_emit_dense_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent);
+/* Writes what the functions of dense layers share. */
+void itg_emit_dense_helpers(itg_emitter *e);
+
+/* ---- c_in_place.c: two positions at a time ---- */
+/* Whether codes can be multiplied where they lie. */
+bool itg_emit_stays(const itg_emitter *e, const itg_emit_mac_view *t);
+bool itg_emit_can_stay(const itg_emitter *e, const itg_emit_mac_view *t);
+/* Makes two patches ready, and declares what is in each of their sums. */
+void itg_emit_in_place_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent);
+/* Declares the sums `acc` of the `rows` channels, two or one, from k on: those of the first channel
+ * first. */
+void itg_emit_in_place_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent);
 #endif

@@ -4,8 +4,10 @@
 #include "realize/emit/c_mac.h"
 
 /* Approximate instructions to unpack a code, to gather one, for a position, and for a tile of a
- * block. */
+ * block. Codes that stay in their place take START for each one gathered, OUTPUT for each output
+ * and 1 / SLOWER for each product more. */
 enum { UNPACK = 5, GATHER = 3, POSITION = 40, TILE = 100, MOST_AT_ONCE = 64 };
+enum { START = 2, OUTPUT = 20, SLOWER = 24 };
 
 static int64_t parts(int64_t count, int64_t size)
 {
@@ -67,6 +69,19 @@ static void choose(const itg_emitter *e, itg_emit_mac_view t, uint64_t most, boo
     }
 }
 
+/* The same if codes stay where they are. */
+static double cost_in_place(const itg_emit_mac_view *t)
+{
+    const double outputs = (double)(t->patches * t->filters);
+    return (double)t->patches * (double)((GATHER + START) * t->depth + 2 * POSITION) +
+           OUTPUT * outputs + outputs * (double)t->depth / SLOWER;
+}
+
+bool itg_emit_stays(const itg_emitter *e, const itg_emit_mac_view *t)
+{
+    return itg_emit_can_stay(e, t) && cost_in_place(t) < cost_of(t);
+}
+
 static bool has_choice(const itg_emit_mac_view *t)
 {
     return !itg_emit_is_depthwise(t) && t->row == ITG_S16;
@@ -78,7 +93,8 @@ double itg_emit_mac_work(itg_emitter *e, const itg_emit_layer *l)
     if (!itg_emit_is_mac(l)) return 0;
     itg_emit_mac_describe(e, l, &t);
     const double macs = (double)l->macs;
-    return has_choice(&t) ? macs + (double)t.groups * cost_of(&t) : 2 * macs;
+    if (!has_choice(&t)) return 2 * macs;
+    return macs + (double)t.groups * (itg_emit_stays(e, &t) ? cost_in_place(&t) : cost_of(&t));
 }
 
 void itg_emit_mac_spend(itg_emitter *e, itg_emit_layer *l, uint64_t most, bool again)

@@ -708,6 +708,31 @@ static void codes_of_dense_layers_are_multiplied_where_they_lie(void **state)
     assert_true(whole >= 16 && pieces >= 8);
 }
 
+/* Arm's 32-bit words, without its instructions, under the sanitizers. */
+static void codes_may_stay_where_they_lie(void **state)
+{
+    (void)state;
+    if (!has_compiler()) {
+        print_message("skipped: no compiler\n");
+        skip();
+    }
+    static const char words[] = FLAGS " -D__arm__ -D__ARM_FEATURE_UNALIGNED "
+                                      "-fsanitize=address,undefined -fno-sanitize-recover=all";
+    int bytes = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        itg_error err = {0};
+        itg_program *p = seed % 4 == 0 ? dense_program(seed) : chain_program(seed);
+        if (emits(p, "net", 2, &err)) {
+            const bool stays = mentions(FOLDER "/net.c", " dot_bytes(w");
+            if (stays || seed % 4 == 0) compile_and_run("net", words, seed);
+            bytes += stays;
+        }
+        itg_program_destroy(p);
+    }
+    print_message("%d with codes of 8 bits that stay\n", bytes);
+    assert_true(bytes >= 4);
+}
+
 /* ---- weights ---- */
 
 /* Returns the bytes of all arrays of weights, each as large as its codes: but those of dense layers
@@ -803,6 +828,7 @@ int main(void)
         cmocka_unit_test(the_headers_quantizer_gives_the_executors_codes),
         cmocka_unit_test(the_headers_argmax_gives_the_first_of_the_greatest),
         cmocka_unit_test(codes_of_dense_layers_are_multiplied_where_they_lie),
+        cmocka_unit_test(codes_may_stay_where_they_lie),
         cmocka_unit_test(weights_take_their_bits_to_the_byte),
         cmocka_unit_test(what_is_float_is_refused_before_any_file),
     };
