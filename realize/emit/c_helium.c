@@ -175,8 +175,7 @@ static bool sets_of(itg_emitter *e, itg_emit_helium_sums *h)
 }
 
 /* Whether the layer has the form: bytes in and out, weights of at most 8 bits, sums modulo 2^32,
- * one output. Codes below 8 bits that are used once take longer to unpack for vectors than to
- * multiply where they lie. */
+ * one output. */
 static bool has_form(const itg_emitter *e, const itg_emit_mac_view *t)
 {
     const itg_step *s = t->s;
@@ -186,8 +185,7 @@ static bool has_form(const itg_emitter *e, const itg_emit_mac_view *t)
         t->conv ? t->v.batch == 1 : itg_dims_product(&t->m.batch, 0, t->m.batch.rank) == 1;
     return t->row == ITG_S16 && t->sum == ITG_S32 && s->output_count == 1 && once && !narrow &&
            t->l->inputs[0] != ITG_NONE && itg_dtype_size(t->x.type) == 1 &&
-           itg_dtype_size(y->dtype) == 1 && w->data != NULL &&
-           (t->dense ? w->q.bits == 8 : w->q.bits <= 8);
+           itg_dtype_size(y->dtype) == 1 && w->data != NULL && w->q.bits <= 8;
 }
 
 static int64_t weight_at(const itg_emit_mac_view *t, const itg_pvalue *w, int64_t c, int64_t i)
@@ -335,14 +333,20 @@ static void write_codes(itg_emitter *e, const itg_emit_helium_sums *h, const pie
     }
     ITG_EMIT_FORMAT(e,
                     "            for (int32_t k = 0; k < %s; k += %d) {\n"
-                    "                const int32_t some = %s - k < %d ? %s - k : %d;\n"
-                    "                helium_unpack(%s, %s, %d, (k%s) * %s, some * %s, 0, tile);\n"
+                    "                const int32_t some = %s - k < %d ? %s - k : %d;\n",
+                    filters, (int)plan->filters, filters, (int)plan->filters, filters,
+                    (int)plan->filters);
+    if ((t->stays || t->dense) && w->q.bits < 8)
+        itg_emit_stays_helium(e, t, 16, "k", "some");
+    else
+        ITG_EMIT_FORMAT(
+            e, "                helium_unpack(%s, %s, %d, (k%s) * %s, some * %s, 0, tile);\n",
+            t->weights, itg_emit_number(e, w->elements), (int)w->q.bits, c, depth, depth);
+    ITG_EMIT_FORMAT(e,
                     "                helium_dot%s(&layer, rows, start, count, tile, some,\n"
                     "                           terms%s + k / %d * %d, %s + k);\n"
                     "            }\n",
-                    filters, (int)plan->filters, filters, (int)plan->filters, filters,
-                    (int)plan->filters, t->weights, itg_emit_number(e, w->elements), (int)w->q.bits,
-                    c, depth, depth, h->left, terms, (int)plan->quad, WORDS, out);
+                    h->left, terms, (int)plan->quad, WORDS, out);
 }
 
 /* Whether the rows are those of x in memory, without gathering. */

@@ -1,9 +1,11 @@
-/* Convolutions and products whose codes of 8 bits are multiplied where they lie, two positions and
- * two channels at a time: quickest where memory holds few positions, for weights are unpacked for
- * each block of them. The zero point comes in by the sum of each patch, as in c_dense.c. */
-#include "realize/emit/c_mac.h"
+/* Convolutions and products whose codes are multiplied where they lie (c_words.h), two positions
+ * and two channels at a time: quickest where memory holds few positions, for weights are unpacked
+ * for each block of them. The zero point comes in by the sum of each patch, as in c_dense.c. */
+#include "realize/emit/c_words.h"
 
-enum { LEAST = 16 /* of a depth: patches are aligned to words */ };
+/* Depths from which on patches are aligned to words, and from which on what is read beyond the
+ * last, of codes below 8 bits, is still scratch. */
+enum { LEAST = 16, LEAST_NARROW = 32 };
 
 static const char text[] =
     "#ifdef WORDS\n"
@@ -19,10 +21,17 @@ static const char text[] =
     "    y = __builtin_assume_aligned(y, 4);\n"
     "#define BYTES_ADD(sum, more) sum = (int32_t)((uint32_t)sum + (uint32_t)(more));\n"
     "#ifdef PAIRS\n"
+    "#ifdef __ARM_ARCH /* one instruction each */\n"
+    "#define BYTES_EVEN(w) __asm__(\"uxtb16 %0, %1\" : \"=r\"(factor) : \"r\"(w));\n"
+    "#define BYTES_ODD(w) __asm__(\"uxtb16 %0, %1, ror #8\" : \"=r\"(factor) : \"r\"(w));\n"
+    "#else\n"
+    "#define BYTES_EVEN(w) factor = (int32_t)((w) & 0xFF00FF);\n"
+    "#define BYTES_ODD(w) factor = (int32_t)((w) >> 8 & 0xFF00FF);\n"
+    "#endif\n"
     "#define BYTES_PAIRS(w, s, t) \\\n"
-    "    __asm__(\"uxtb16 %0, %1\" : \"=r\"(factor) : \"r\"(w)); \\\n"
+    "    BYTES_EVEN(w) \\\n"
     "    s = __smlad(factor, one, s), t = __smlad(factor, other, t); \\\n"
-    "    __asm__(\"uxtb16 %0, %1, ror #8\" : \"=r\"(factor) : \"r\"(w)); \\\n"
+    "    BYTES_ODD(w) \\\n"
     "    s = __smlad(factor, more, s), t = __smlad(factor, another, t);\n"
     "#define BYTES_FOUR \\\n"
     "    one = PAIR(x), more = PAIR(x + 2), other = PAIR(y), another = PAIR(y + 2); \\\n"
@@ -63,21 +72,187 @@ static const char text[] =
     "}\n"
     "#endif\n\n";
 
-bool itg_emit_can_stay(const itg_emitter *e, const itg_emit_mac_view *t)
+/* As c_dense.c's, of two patches. */
+static const char both_macros[] =
+    "#define BOTH_WORD(p) DENSE_WORD(p)\n"
+    "#define BOTH_FIRST(r, w, top) DENSE_FIRST(r, w, top)\n"
+    "#define BOTH_JOIN(r, w, top, by) DENSE_JOIN(r, w, top, by)\n"
+    "#define BOTH_ADD(w, at, s, t) \\\n"
+    "    factor = (int32_t)((w) >> (at) & codes); \\\n"
+    "    s = __smlad(factor, one, s), t = __smlad(factor, other, t);\n"
+    "#define BOTH_ONE(w, at, p) \\\n"
+    "    one = PAIR(x + 2 * (p)), other = PAIR(y + 2 * (p)); \\\n"
+    "    BOTH_ADD(w, at, s, t) BOTH_ADD(w##_too, at, s_too, t_too)\n"
+    "#define BOTH_TWO(w, at, v, then, p) BOTH_ONE(w, at, p) BOTH_ONE(v, then, (p) + 1)\n";
+
+static const char both_text[] =
+    "/* The same of codes of $1 bits: `groups` times $1 words a channel, then `rest` words of "
+    "whole\n"
+    " * codes. */\n"
+    "static IN_ORDER void both_$1(const uint8_t *in, const int16_t *x, const int16_t *y,\n"
+    "                             int32_t groups, int32_t rest, int32_t *sums)\n"
+    "{\n"
+    "    int32_t s = sums[0], t = sums[1], s_too = sums[2], t_too = sums[3];\n"
+    "    int32_t one, other, factor;\n"
+    "    uint32_t w, w_too;\n"
+    "    in = __builtin_assume_aligned(in, 4);\n"
+    "    x = __builtin_assume_aligned(x, 4);\n"
+    "    y = __builtin_assume_aligned(y, 4);\n"
+    "    uint32_t codes = $2;\n"
+    "    DENSE_KEEP(codes);\n";
+
+static const char take_macros[] =
+    "#define TAKE_WORD(p) DENSE_WORD(p)\n"
+    "#define TAKE_FIRST(r, w, top) r = w & top;\n"
+    "#define TAKE_JOIN(r, w, top, by) r = r >> by | (w & top);\n"
+    "#define TAKE_CODE(w, at, i) x[i] = (int16_t)((int32_t)((w) >> (at) & one) - zero);\n"
+    "#define TAKE_ONE(w, at, p) \\\n"
+    "    TAKE_CODE(w, at, (p) / 2 * 4 + (p) % 2) TAKE_CODE(w, (at) + 16, (p) / 2 * 4 + (p) % 2 + "
+    "2)\n"
+    "#define TAKE_TWO(w, at, v, then, p) TAKE_ONE(w, at, p) TAKE_ONE(v, then, (p) + 1)\n"
+    "#define SOME_ONE(w, at, p) \\\n"
+    "    if ((p) < pairs) { \\\n"
+    "        TAKE_ONE(w, at, p) \\\n"
+    "    }\n"
+    "#define SOME_TWO(w, at, v, then, p) SOME_ONE(w, at, p) SOME_ONE(v, then, (p) + 1)\n"
+    "\n";
+
+static const char take_text[] =
+    "/* x[i] = code i of a channel of $1 bits - zero: `groups` times $1 words, then `rest` words "
+    "of\n"
+    " * `pairs` pairs of codes. */\n"
+    "static ONCE void take_$1(const uint8_t *in, int32_t groups, int32_t rest, int32_t pairs,\n"
+    "                         int32_t zero, int16_t *x)\n"
+    "{\n"
+    "    const uint32_t one = $2;\n"
+    "    uint32_t w;\n";
+
+static const char helium_macros[] =
+    "#ifdef HELIUM\n"
+    "/* Lanes 0 to n - 1, so many bytes and codes apart; further ones are the last. */\n"
+    "#define LANES(n, bytes, codes) \\\n"
+    "    { \\\n"
+    "        const uint32x4_t at = vminq_u32(lane, vdupq_n_u32((uint32_t)((n) - 1))); \\\n"
+    "        apart = vmulq_n_u32(at, bytes); \\\n"
+    "        place = vreinterpretq_u16_u32( \\\n"
+    "            vaddq_n_u32(vmulq_n_u32(at, (codes) * 0x10001u), 0x20000)); \\\n"
+    "    }\n"
+    "#define LANES_WORD(p) \\\n"
+    "    vldrwq_gather_offset_u32((const uint32_t *)(const void *)(p), apart)\n"
+    "#define LANES_SHIFT(w, by) ((by) == 0 ? (w) : vshrq_n_u32(w, (by) == 0 ? 1 : (by)))\n"
+    "#define LANES_FIRST(r, w, top) r = vandq_u32(w, vdupq_n_u32(top));\n"
+    "#define LANES_JOIN(r, w, top, by) \\\n"
+    "    r = vorrq_u32(vshrq_n_u32(r, by), vandq_u32(w, vdupq_n_u32(top)));\n"
+    "#define LANES_ONE(w, at, p) \\\n"
+    "    vstrbq_scatter_offset_u16(x + (p) / 2 * 4 + (p) % 2, place, \\\n"
+    "                              vreinterpretq_u16_u32(vandq_u32(LANES_SHIFT(w, at), codes)));\n"
+    "#define LANES_TWO(w, at, v, then, p) LANES_ONE(w, at, p) LANES_ONE(v, then, (p) + 1)\n"
+    "#endif\n\n";
+
+/* What is written behind the last code is less than a vector. */
+static const char helium_text[] =
+    "#ifdef HELIUM\n"
+    "/* x[i] = code i of a channel of $1 bits: `groups` times $1 words, then `rest` words. */\n"
+    "QUICK ONCE void helium_take_$1(const uint8_t *in, int32_t groups, int32_t rest, uint8_t *x)\n"
+    "{\n"
+    "    const uint32x4_t lane = vidupq_n_u32(0, 1), codes = vdupq_n_u32($2);\n"
+    "    uint32x4_t apart, w;\n"
+    "    uint16x8_t place;\n";
+
+static bool has_groups(const itg_emitter *e, int64_t bits)
+{
+    return e->stay_codes[bits] >= ITG_EMIT_LARGE;
+}
+
+static itg_emit_words words_of(const itg_emitter *e, const itg_emit_mac_view *t)
+{
+    const int64_t bits = e->p->values[t->s->inputs[1]].q.bits;
+    const int64_t codes = t->dense ? e->dense_codes[bits] : e->stay_codes[bits];
+    return itg_emit_words_of(bits, t->depth, codes >= ITG_EMIT_LARGE);
+}
+
+/* Whether codes could be multiplied where they lie. */
+static bool has_form(const itg_emitter *e, const itg_emit_mac_view *t)
 {
     const itg_pvalue *w = &e->p->values[t->s->inputs[1]];
     return w->data != NULL && t->row == ITG_S16 && t->sum == ITG_S32 && t->block > 1 &&
-           w->q.bits == 8 && t->depth >= LEAST && !itg_emit_is_depthwise(t) &&
-           w->elements == t->channels * t->depth;
+           w->q.bits > 1 && w->q.bits <= 8 && t->depth >= (w->q.bits == 8 ? LEAST : LEAST_NARROW) &&
+           !itg_emit_is_depthwise(t) && w->elements == t->channels * t->depth &&
+           itg_emit_stays_quicker(t, w->q.bits);
+}
+
+void itg_emit_stays_count(itg_emitter *e)
+{
+    for (int32_t i = 0; i < e->layer_count; i++) {
+        itg_emit_mac_view t;
+        if (!itg_emit_is_mac(&e->layers[i])) continue;
+        itg_emit_mac_describe(e, &e->layers[i], &t);
+        const itg_pvalue *w = &e->p->values[t.s->inputs[1]];
+        if (has_form(e, &t)) e->stay_codes[w->q.bits] += w->elements;
+    }
+}
+
+bool itg_emit_stays(const itg_emitter *e, const itg_emit_mac_view *t)
+{
+    if (!has_form(e, t)) return false;
+    const itg_emit_words l = words_of(e, t);
+    return !itg_emit_words_alternate(&l) || itg_emit_words_fit(&l, t);
+}
+
+const char *itg_emit_stays_weights(itg_emitter *e, const itg_emit_mac_view *t)
+{
+    const itg_emit_words l = words_of(e, t);
+    return itg_emit_words_alternate(&l) ? itg_emit_words_array(e, t, &l)
+                                        : itg_emit_packed(e, (int32_t)t->w_value, t->order, t->tag);
+}
+
+/* ---- two positions ---- */
+
+/* Returns the text of a word that has a pair of the largest codes. */
+static const char *pair_mask(itg_emitter *e, const itg_emit_words *l)
+{
+    return itg_emit_text(e, "0x%X", ((1 << (int)l->bits) - 1) * 0x10001);
+}
+
+static void write_both(itg_emitter *e, const itg_emit_words *l)
+{
+    const itg_emit_words_loop loop = {
+        .name = "BOTH",
+        .rest = "BOTH",
+        .type = "uint32_t",
+        .step = "x += 32, y += 32",
+        .rest_step = itg_emit_text(e, "x += %d, y += %d", 2 * (int)l->fields, 2 * (int)l->fields),
+        .counted = l->fields % 2 != 0};
+    itg_strbuf_add(&e->helpers, "#ifdef PAIRS\n");
+    if (itg_emit_needs(e, "both")) itg_strbuf_add(&e->helpers, both_macros);
+    itg_emit_template(&e->helpers, both_text, itg_emit_number(e, l->bits), pair_mask(e, l), NULL);
+    if (has_groups(e, l->bits))
+        itg_emit_words_groups(&e->helpers, l, &loop);
+    else
+        itg_strbuf_add(&e->helpers, "    (void)groups;\n");
+    itg_emit_words_rest(&e->helpers, l, &loop);
+    itg_strbuf_add(&e->helpers, "    sums[0] = s, sums[1] = t, sums[2] = s_too, sums[3] = t_too;\n"
+                                "}\n#endif\n\n");
+}
+
+void itg_emit_in_place_begin(itg_emitter *e, const itg_emit_mac_view *t)
+{
+    const bool words = e->p->values[t->w_value].q.bits < 8;
+    ITG_EMIT_FORMAT(e, "#ifdef %s\n", words ? "PAIRS" : "WORDS");
 }
 
 void itg_emit_in_place_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
+    const itg_emit_words l = words_of(e, t);
     const char *depth = itg_emit_number(e, t->depth), *padded = itg_emit_number(e, t->padded);
-    const char *zero =
-        itg_emit_number(e, t->w_zero - itg_emit_least_code(&e->p->values[t->w_value]));
+    const itg_pvalue *w = &e->p->values[t->w_value];
+    const char *zero = itg_emit_number(e, t->w_zero - itg_emit_least_code(w));
     itg_emit_dense_helpers(e);
-    if (itg_emit_needs(e, "dot_bytes")) itg_strbuf_add(&e->helpers, text);
+    if (!itg_emit_words_alternate(&l)) {
+        if (itg_emit_needs(e, "dot_bytes")) itg_strbuf_add(&e->helpers, text);
+    } else if (itg_emit_needs(e, itg_emit_text(e, "both_%d", (int)l.bits))) {
+        write_both(e, &l);
+    }
     ITG_EMIT_FORMAT(e,
                     "%*sconst int32_t one = dense_start(patches, %s, %s);\n"
                     "%*sconst int32_t two = dense_start(patches + %s, %s, %s);\n",
@@ -86,13 +261,104 @@ void itg_emit_in_place_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t
 
 void itg_emit_in_place_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
-    const char *depth = itg_emit_number(e, t->depth);
+    const itg_emit_words l = words_of(e, t);
+    const char *depth = itg_emit_number(e, t->depth), *padded = itg_emit_number(e, t->padded);
+    const bool words = itg_emit_words_alternate(&l);
+    const char *row = words ? itg_emit_number(e, itg_emit_words_row(&l)) : depth;
+    const int64_t rows = words ? itg_emit_words_rows(&l, t) : t->filters;
     const char *group =
-        t->groups > 1 ? itg_emit_text(e, "g * %s + ", itg_emit_number(e, t->filters)) : "";
+        t->groups > 1 ? itg_emit_text(e, "g * %s + ", itg_emit_number(e, rows)) : "";
+    ITG_EMIT_FORMAT(e, "%*sint32_t acc[4] = {one, two, one, two};\n", (int)indent, "");
+    if (words)
+        ITG_EMIT_FORMAT(e, "%*sboth_%d(%s + (%sk) * %s, patches, patches + %s, %s, %s, acc);\n",
+                        (int)indent, "", (int)l.bits, t->weights, group, row, padded,
+                        itg_emit_number(e, l.groups), itg_emit_number(e, l.rest));
+    else
+        ITG_EMIT_FORMAT(e,
+                        "%*sdot_bytes(%s + (%sk) * %s, %s + (%sk + rows - 1) * %s, patches,\n"
+                        "%*spatches + %s, %s, acc);\n",
+                        (int)indent, "", t->weights, group, row, t->weights, group, row,
+                        (int)indent + 10, "", padded, depth);
+}
+
+/* ---- a channel by itself ---- */
+
+static bool any_groups(const itg_emitter *e, int64_t bits)
+{
+    return has_groups(e, bits) || e->dense_codes[bits] >= ITG_EMIT_LARGE;
+}
+
+static void write_helium_take(itg_emitter *e, const itg_emit_words *l)
+{
+    static const itg_emit_words_loop loop = {.name = "LANES", .type = "uint32x4_t", .one = true};
+    if (itg_emit_needs(e, "lanes")) itg_strbuf_add(&e->helpers, helium_macros);
+    itg_emit_template(&e->helpers, helium_text, itg_emit_number(e, l->bits), pair_mask(e, l), NULL);
+    if (l->spare == 0) /* groups are like the rest */
+        itg_strbuf_format(&e->helpers, "    rest += groups * %d;\n", (int)l->bits);
+    else if (any_groups(e, l->bits))
+        itg_emit_words_lanes(&e->helpers, l, &loop, true);
+    else
+        itg_strbuf_add(&e->helpers, "    (void)groups;\n");
+    itg_emit_words_lanes(&e->helpers, l, &loop, false);
+    itg_strbuf_add(&e->helpers, "}\n#endif\n\n");
+}
+
+static void write_take(itg_emitter *e, const itg_emit_words *l)
+{
+    static const itg_emit_words_loop loop = {.name = "TAKE",
+                                             .rest = "SOME",
+                                             .type = "uint32_t",
+                                             .step = "x += 32",
+                                             .counted = true,
+                                             .one = true};
+    itg_emit_dense_helpers(e);
+    if (itg_emit_needs(e, "take")) itg_strbuf_add(&e->helpers, take_macros);
+    itg_emit_template(&e->helpers, take_text, itg_emit_number(e, l->bits),
+                      itg_emit_text(e, "0x%X", (1 << (int)l->bits) - 1), NULL);
+    if (any_groups(e, l->bits))
+        itg_emit_words_groups(&e->helpers, l, &loop);
+    else
+        itg_strbuf_add(&e->helpers, "    (void)groups;\n");
+    itg_emit_words_rest(&e->helpers, l, &loop);
+    itg_strbuf_add(&e->helpers, "}\n\n");
+}
+
+/* Writes statements that unpack channels first, first + 1... by a function, with its last
+ * arguments before the place. */
+static void write_channels(itg_emitter *e, const itg_emit_mac_view *t, const char *function,
+                           int32_t indent, const char *first, const char *count, const char *last)
+{
+    const itg_emit_words l = words_of(e, t);
+    const int64_t row = itg_emit_words_row(&l), group = itg_emit_words_rows(&l, t) * row;
+    const char *from =
+        t->groups > 1 ? itg_emit_text(e, " + g * %s", itg_emit_number(e, group)) : "";
     ITG_EMIT_FORMAT(e,
-                    "%*sint32_t acc[4] = {one, two, one, two};\n"
-                    "%*sdot_bytes(%s + (%sk) * %s, %s + (%sk + rows - 1) * %s, patches,\n"
-                    "%*spatches + %s, %s, acc);\n",
-                    (int)indent, "", (int)indent, "", t->weights, group, depth, t->weights, group,
-                    depth, (int)indent + 10, "", itg_emit_number(e, t->padded), depth);
+                    "%*sfor (int32_t i = 0; i < %s; i++)\n"
+                    "%*s%s_%d(%s%s + (%s + i) / 2 * %s + (%s + i) %% 2 * 4, %s, %s%s,\n"
+                    "%*stile + i * %s);\n",
+                    (int)indent, "", count, (int)indent + 4, "", function, (int)l.bits, t->weights,
+                    from, first, itg_emit_number(e, 2 * row), first, itg_emit_number(e, l.groups),
+                    itg_emit_number(e, l.rest), last, (int)indent + 12, "",
+                    itg_emit_number(e, t->depth));
+}
+
+void itg_emit_stays_unpack(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                           const char *first, const char *count)
+{
+    const itg_emit_words l = words_of(e, t);
+    const int64_t pairs = (t->depth + 3) / 4 * 2 - l.groups * ITG_EMIT_GROUP;
+    const int64_t zero = t->w_zero - itg_emit_least_code(&e->p->values[t->w_value]);
+    if (itg_emit_needs(e, itg_emit_text(e, "take_%d", (int)l.bits))) write_take(e, &l);
+    write_channels(
+        e, t, "take", indent, first, count,
+        itg_emit_text(e, ", %s, %s", itg_emit_number(e, pairs), itg_emit_number(e, zero)));
+}
+
+void itg_emit_stays_helium(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                           const char *first, const char *count)
+{
+    const itg_emit_words l = words_of(e, t);
+    if (itg_emit_needs(e, itg_emit_text(e, "helium_take_%d", (int)l.bits)))
+        write_helium_take(e, &l);
+    write_channels(e, t, "helium_take", indent, first, count, "");
 }

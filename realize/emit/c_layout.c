@@ -182,6 +182,7 @@ itg_status itg_emit_lay_out(itg_emitter *e)
     for (int32_t i = 0; i < e->layer_count && itg_emit_status(e) == ITG_OK; i++)
         measure(e, &e->layers[i]);
     if (itg_emit_status(e) == ITG_OK) itg_emit_place_all(e);
+    if (itg_emit_status(e) == ITG_OK) itg_emit_stays_count(e);
     return itg_emit_status(e);
 }
 

@@ -203,8 +203,10 @@ static int rooms_of(const itg_emit_mac_view *t, room out[4])
     }
     out[n++] = (room){t->row, "patches", t->block * t->padded};
     const int64_t filters = t->held > 0 ? t->held : t->rows;
-    out[n++] = (room){t->row, "tile", filters * t->depth + t->padded - t->depth};
-    out[n++] = (room){t->sum, "acc", t->rows * t->block};
+    if (!t->in_place) {
+        out[n++] = (room){t->row, "tile", filters * t->depth + t->padded - t->depth};
+        out[n++] = (room){t->sum, "acc", t->rows * t->block};
+    }
     if (t->block > 1 && !(t->s->output_count == 1 && t->sum == ITG_S32))
         out[n++] = (room){ITG_S32, "codes", t->block};
     return n;
@@ -294,8 +296,7 @@ static void declare(itg_emitter *e, const itg_emit_mac_view *t)
     int count = rooms_of(t, rooms);
     for (int i = 0; i < count; i++) {
         const char *place = itg_emit_scratch(e, rooms[i].type, rooms[i].count);
-        const bool others = t->dense || (t->in_place && strcmp(rooms[i].name, "codes") != 0);
-        if (others && i > 0) continue; /* the Helium form's alone */
+        if (t->dense && i > 0) continue; /* the Helium form's alone */
         ITG_EMIT_FORMAT(e, "    %s *const %s = %s;\n", itg_emit_ctype(rooms[i].type), rooms[i].name,
                         place);
     }
@@ -560,7 +561,7 @@ static void write_in_place(itg_emitter *e, const itg_emit_mac_view *t)
     two.in_place = true;
     two.block = two.rows = 2;
     two.held = 0;
-    itg_strbuf_add(&e->body, "#ifdef WORDS\n");
+    itg_emit_in_place_begin(e, t);
     declare(e, &two);
     (t->conv ? write_conv : write_matrix)(e, &two);
     itg_strbuf_add(&e->body, "#else\n");
@@ -572,6 +573,7 @@ void itg_emit_mac(itg_emitter *e, const itg_emit_layer *l)
     itg_emit_mac_view t;
     itg_emit_mac_describe(e, l, &t);
     bool depthwise = itg_emit_is_depthwise(&t);
+    t.stays = itg_emit_stays(e, &t);
     t.x = itg_emit_read(e, l, 0, true);
     itg_emit_weights(e, &t, depthwise);
     itg_emit_helium_mac(e, &t, depthwise, itg_emit_view_scratch(&t));
@@ -579,9 +581,9 @@ void itg_emit_mac(itg_emitter *e, const itg_emit_layer *l)
         write_depthwise(e, &t);
         return;
     }
-    if (itg_emit_stays(e, &t)) write_in_place(e, &t);
+    if (t.stays) write_in_place(e, &t);
     declare(e, &t);
     if (t.split) itg_emit_split_ends(e, &t);
     (t.conv ? write_conv : write_matrix)(e, &t);
-    if (itg_emit_stays(e, &t)) itg_strbuf_add(&e->body, "#endif\n");
+    if (t.stays) itg_strbuf_add(&e->body, "#endif\n");
 }

@@ -10,7 +10,8 @@ typedef struct itg_emit_mac_view {
     const itg_step *s;
     bool conv, saturates, split;
     bool dense;    /* codes are multiplied where they lie (c_dense.c) */
-    bool in_place; /* the same, two positions at a time (c_in_place.c) */
+    bool stays;    /* the same, two positions at a time, where WORDS is defined (c_in_place.c) */
+    bool in_place; /* the part of such a layer under WORDS */
     itg_window_view v;
     itg_matmul_view m;
     bool transposed;
@@ -56,10 +57,27 @@ void itg_emit_dense_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t ind
 /* Writes what the functions of dense layers share. */
 void itg_emit_dense_helpers(itg_emitter *e);
 
+/* ---- c_spend.c ---- */
+/* Whether that takes fewer instructions than the layer does otherwise. */
+bool itg_emit_stays_quicker(const itg_emit_mac_view *t, int64_t bits);
+
 /* ---- c_in_place.c: two positions at a time ---- */
-/* Whether codes can be multiplied where they lie. */
+/* Whether codes are multiplied where they lie. */
 bool itg_emit_stays(const itg_emitter *e, const itg_emit_mac_view *t);
-bool itg_emit_can_stay(const itg_emitter *e, const itg_emit_mac_view *t);
+/* Counts the codes of such layers by their width, which the layout of their weights depends on,
+ * when all has its place. */
+void itg_emit_stays_count(itg_emitter *e);
+/* Writes the weights and returns the array's name. */
+const char *itg_emit_stays_weights(itg_emitter *e, const itg_emit_mac_view *t);
+/* Writes statements for tile[i * depth + j] = code j of channel first + i, less the zero point, i <
+ * count. The channels are such words of less than 8 bits. */
+void itg_emit_stays_unpack(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                           const char *first, const char *count);
+/* The same for Helium, of dense layers, too: the least code is 0. */
+void itg_emit_stays_helium(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                           const char *first, const char *count);
+/* Writes under what macro the processor is quicker so. */
+void itg_emit_in_place_begin(itg_emitter *e, const itg_emit_mac_view *t);
 /* Makes two patches ready, and declares what is in each of their sums. */
 void itg_emit_in_place_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent);
 /* Declares the sums `acc` of the `rows` channels, two or one, from k on: those of the first channel

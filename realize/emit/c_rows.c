@@ -23,9 +23,10 @@ static const char pairs_text[] =
     "#define CENTER_U8(plus, x) ((int32_t)__uxtab16((uint16x2_t)(plus), (uint8x4_t)(x)))\n"
     "#endif\n"
     "#if defined(WORDS) && !defined(__clang__)\n"
-    "#define ONCE __attribute__((noinline, noclone)) /* copies cost more than they gain */\n"
+    "/* Copies cost more than they gain. Some functions have a use on other processors alone. */\n"
+    "#define ONCE __attribute__((noinline, noclone, unused))\n"
     "#elif defined(WORDS) || (defined(__GNUC__) && defined(__OPTIMIZE_SIZE__))\n"
-    "#define ONCE __attribute__((noinline))\n"
+    "#define ONCE __attribute__((noinline, unused))\n"
     "#else\n"
     "#define ONCE inline\n"
     "#endif\n"
@@ -200,8 +201,9 @@ void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise)
         t->order = matrix_order(e, t, w->elements);
         t->tag = 't';
     }
-    t->weights = t->dense ? itg_emit_dense_weights(e, t)
-                          : itg_emit_packed(e, (int32_t)t->w_value, t->order, t->tag);
+    t->weights = t->dense   ? itg_emit_dense_weights(e, t)
+                 : t->stays ? itg_emit_stays_weights(e, t)
+                            : itg_emit_packed(e, (int32_t)t->w_value, t->order, t->tag);
 }
 
 /* ---- text ---- */
@@ -273,6 +275,13 @@ void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
     if (t->weights != NULL) {
         const bool all = t->held >= t->filters;
         const char *from = t->held == 0 ? "k" : all ? "0" : "held";
+        if (t->stays && e->p->values[t->w_value].q.bits < 8) {
+            itg_emit_stays_unpack(e, t, indent, from,
+                                  t->held == 0 ? "rows"
+                                  : all        ? itg_emit_number(e, t->filters)
+                                               : "end - held");
+            return;
+        }
         const char *group =
             t->groups > 1 ? itg_emit_text(e, "(g * %s + %s)", itg_emit_number(e, t->filters), from)
                           : from;

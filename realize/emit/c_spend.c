@@ -4,10 +4,10 @@
 #include "realize/emit/c_mac.h"
 
 /* Approximate instructions to unpack a code, to gather one, for a position, and for a tile of a
- * block. Codes that stay in their place take START for each one gathered, OUTPUT for each output
- * and 1 / SLOWER for each product more. */
+ * block. Of codes that stay in their place: START for each that is gathered, OUTPUT for an output,
+ * and more for each product, of which that of a width with spare bits takes bits / JOIN. */
 enum { UNPACK = 5, GATHER = 3, POSITION = 40, TILE = 100, MOST_AT_ONCE = 64 };
-enum { START = 2, OUTPUT = 20, SLOWER = 24 };
+enum { START = 2, OUTPUT = 20, SLOWER = 24, JOIN = 32 };
 
 static int64_t parts(int64_t count, int64_t size)
 {
@@ -69,17 +69,18 @@ static void choose(const itg_emitter *e, itg_emit_mac_view t, uint64_t most, boo
     }
 }
 
-/* The same if codes stay where they are. */
-static double cost_in_place(const itg_emit_mac_view *t)
+/* The same if codes of this width stay where they are. */
+static double cost_in_place(const itg_emit_mac_view *t, int64_t bits)
 {
     const double outputs = (double)(t->patches * t->filters);
+    const double joins = 16 % bits != 0 ? (double)bits / JOIN : 0;
     return (double)t->patches * (double)((GATHER + START) * t->depth + 2 * POSITION) +
-           OUTPUT * outputs + outputs * (double)t->depth / SLOWER;
+           outputs * (OUTPUT + (double)t->depth * (1.0 / SLOWER + joins));
 }
 
-bool itg_emit_stays(const itg_emitter *e, const itg_emit_mac_view *t)
+bool itg_emit_stays_quicker(const itg_emit_mac_view *t, int64_t bits)
 {
-    return itg_emit_can_stay(e, t) && cost_in_place(t) < cost_of(t);
+    return cost_in_place(t, bits) < cost_of(t);
 }
 
 static bool has_choice(const itg_emit_mac_view *t)
@@ -94,7 +95,9 @@ double itg_emit_mac_work(itg_emitter *e, const itg_emit_layer *l)
     itg_emit_mac_describe(e, l, &t);
     const double macs = (double)l->macs;
     if (!has_choice(&t)) return 2 * macs;
-    return macs + (double)t.groups * (itg_emit_stays(e, &t) ? cost_in_place(&t) : cost_of(&t));
+    const int64_t bits = e->p->values[t.s->inputs[1]].q.bits;
+    return macs +
+           (double)t.groups * (itg_emit_stays(e, &t) ? cost_in_place(&t, bits) : cost_of(&t));
 }
 
 void itg_emit_mac_spend(itg_emitter *e, itg_emit_layer *l, uint64_t most, bool again)

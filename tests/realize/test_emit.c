@@ -700,7 +700,7 @@ static void codes_of_dense_layers_are_multiplied_where_they_lie(void **state)
         if (emits(p, "net", 3, &err)) {
             compile_and_run("net", seed % 2 == 0 ? FLAGS " -O2" : FLAGS " -O0", seed);
             whole += mentions(FOLDER "/net.c", "int32_t start = dense_start(");
-            pieces += mentions(FOLDER "/net.c", "DENSE_KEEP(r_too)");
+            pieces += mentions(FOLDER "/net.c", "DENSE_JOIN(r_too");
         }
         itg_program_destroy(p);
     }
@@ -708,7 +708,7 @@ static void codes_of_dense_layers_are_multiplied_where_they_lie(void **state)
     assert_true(whole >= 16 && pieces >= 8);
 }
 
-/* Arm's 32-bit words, without its instructions, under the sanitizers. */
+/* Arm's 32-bit words under the sanitizers, without and with its pairs of products. */
 static void codes_may_stay_where_they_lie(void **state)
 {
     (void)state;
@@ -716,21 +716,28 @@ static void codes_may_stay_where_they_lie(void **state)
         print_message("skipped: no compiler\n");
         skip();
     }
-    static const char words[] = FLAGS " -D__arm__ -D__ARM_FEATURE_UNALIGNED "
-                                      "-fsanitize=address,undefined -fno-sanitize-recover=all";
-    int bytes = 0;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+#define WORDS                                                                                      \
+    FLAGS " -D__arm__ -D__ARM_FEATURE_UNALIGNED -fsanitize=address,undefined "                     \
+          "-fno-sanitize-recover=all"
+    static const char pairs[] = WORDS " -D__ARM_FEATURE_SIMD32 -isystem " TEST_ARM;
+    int bytes = 0, narrow = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
         itg_error err = {0};
         itg_program *p = seed % 4 == 0 ? dense_program(seed) : chain_program(seed);
         if (emits(p, "net", 2, &err)) {
-            const bool stays = mentions(FOLDER "/net.c", " dot_bytes(w");
-            if (stays || seed % 4 == 0) compile_and_run("net", words, seed);
-            bytes += stays;
+            const bool byte = mentions(FOLDER "/net.c", " dot_bytes(w");
+            const bool code = mentions(FOLDER "/net.c", " take_");
+            if (byte || code || seed % 4 == 0) {
+                compile_and_run("net", pairs, seed);
+                compile_and_run("net", WORDS, seed);
+            }
+            bytes += byte;
+            narrow += code;
         }
         itg_program_destroy(p);
     }
-    print_message("%d with codes of 8 bits that stay\n", bytes);
-    assert_true(bytes >= 4);
+    print_message("%d with codes of 8 bits that stay, %d with narrower ones\n", bytes, narrow);
+    assert_true(bytes >= 4 && narrow >= 6);
 }
 
 /* ---- weights ---- */

@@ -13,7 +13,9 @@
 VECTOR(int8_t, 16, int8x16_t)
 VECTOR(uint8_t, 16, uint8x16_t)
 VECTOR(int16_t, 8, int16x8_t)
+VECTOR(uint16_t, 8, uint16x8_t)
 VECTOR(int32_t, 4, int32x4_t)
+VECTOR(uint32_t, 4, uint32x4_t)
 typedef uint16_t mve_pred16_t; /* a bit for each byte */
 
 #define MVE static inline __attribute__((unused))
@@ -69,6 +71,19 @@ LOAD(vldrwq, int32x4_t, s32, 4, int32_t)
 STORE(u8, uint8x16_t, 16, uint8_t)
 STORE(s8, int8x16_t, 16, int8_t)
 STORE(s32, int32x4_t, 4, int8_t)
+
+MVE uint32x4_t vldrwq_gather_offset_u32(const uint32_t *p, uint32x4_t offset)
+{
+    uint32x4_t y;
+    EACH(i, 4)
+    memcpy(&y.v[i], (const char *)p + offset.v[i], sizeof y.v[i]);
+    return y;
+}
+MVE void vstrbq_scatter_offset_u16(uint8_t *p, uint16x8_t offset, uint16x8_t x)
+{
+    EACH(i, 8)
+    p[offset.v[i]] = (uint8_t)x.v[i];
+}
 
 /* ---- lane by lane: a and b are lanes, n a scalar ---- */
 #define UNARY(name, vector, lanes, type, scalar, expression)                                       \
@@ -126,6 +141,12 @@ UNARY(vshlq_n_s32, int32x4_t, 4, int32_t, int32_t, mve_shift(a, n))
 UNARY(vshrq_n_s32, int32x4_t, 4, int32_t, int32_t, a >> n)
 UNARY(vrshlq_n_s32, int32x4_t, 4, int32_t, int32_t, mve_rounding_shift(a, (int8_t)n))
 UNARY(vshlq_r_u8, uint8x16_t, 16, uint8_t, int32_t, mve_shift(a, (int8_t)n))
+BINARY(vandq_u32, uint32x4_t, 4, uint32_t, a &b)
+BINARY(vorrq_u32, uint32x4_t, 4, uint32_t, a | b)
+BINARY(vminq_u32, uint32x4_t, 4, uint32_t, a < b ? a : b)
+UNARY(vaddq_n_u32, uint32x4_t, 4, uint32_t, uint32_t, a + n)
+UNARY(vmulq_n_u32, uint32x4_t, 4, uint32_t, uint32_t, a *n)
+UNARY(vshrq_n_u32, uint32x4_t, 4, uint32_t, int32_t, a >> n)
 
 /* ---- to and from scalars ---- */
 #define DUPLICATE(name, vector, lanes, type)                                                       \
@@ -139,6 +160,14 @@ UNARY(vshlq_r_u8, uint8x16_t, 16, uint8_t, int32_t, mve_shift(a, (int8_t)n))
 DUPLICATE(vdupq_n_u8, uint8x16_t, 16, uint8_t)
 DUPLICATE(vdupq_n_s8, int8x16_t, 16, int8_t)
 DUPLICATE(vdupq_n_s32, int32x4_t, 4, int32_t)
+DUPLICATE(vdupq_n_u32, uint32x4_t, 4, uint32_t)
+MVE uint32x4_t vidupq_n_u32(uint32_t first, int by)
+{
+    uint32x4_t y;
+    EACH(i, 4)
+    y.v[i] = first + (uint32_t)(i * by);
+    return y;
+}
 MVE int32x4_t vsetq_lane_s32(int32_t n, int32x4_t x, int lane)
 {
     x.v[lane] = n;
@@ -194,6 +223,12 @@ WIDEN(t, 1)
 MVE int16x8_t vreinterpretq_s16_s32(int32x4_t x)
 {
     int16x8_t y;
+    memcpy(&y, &x, sizeof y);
+    return y;
+}
+MVE uint16x8_t vreinterpretq_u16_u32(uint32x4_t x)
+{
+    uint16x8_t y;
     memcpy(&y, &x, sizeof y);
     return y;
 }
