@@ -19,7 +19,9 @@ static const char text[] =
     "    int32_t s = sums[0], t = sums[1], s_too = sums[2], t_too = sums[3];\n"
     "    x = __builtin_assume_aligned(x, 4);\n"
     "    y = __builtin_assume_aligned(y, 4);\n"
-    "#define BYTES_ADD(sum, more) sum = (int32_t)((uint32_t)sum + (uint32_t)(more));\n"
+    "#define BYTES_ADD(sum, more) \\\n"
+    "    sum = (int32_t)((uint32_t)sum + (uint32_t)(more)); \\\n"
+    "    DENSE_KEEP(sum);\n"
     "#ifdef PAIRS\n"
     "#ifdef __ARM_ARCH /* one instruction each */\n"
     "#define BYTES_EVEN(w) __asm__(\"uxtb16 %0, %1\" : \"=r\"(factor) : \"r\"(w));\n"
@@ -137,6 +139,8 @@ static const char helium_macros[] =
     "        place = vreinterpretq_u16_u32( \\\n"
     "            vaddq_n_u32(vmulq_n_u32(at, (codes) * 0x10001u), 0x20000)); \\\n"
     "    }\n"
+    "#define LANES_FEWER(n, bytes, codes) \\\n"
+    "    if ((n) < 4) LANES(n, bytes, codes)\n"
     "#define LANES_WORD(p) \\\n"
     "    vldrwq_gather_offset_u32((const uint32_t *)(const void *)(p), apart)\n"
     "#define LANES_SHIFT(w, by) ((by) == 0 ? (w) : vshrq_n_u32(w, (by) == 0 ? 1 : (by)))\n"
@@ -183,12 +187,16 @@ static bool has_form(const itg_emitter *e, const itg_emit_mac_view *t)
 
 void itg_emit_stays_count(itg_emitter *e)
 {
-    for (int32_t i = 0; i < e->layer_count; i++) {
+    e->unpacked = itg_emit_alloc(e, (size_t)e->p->value_count + 1, sizeof *e->unpacked);
+    for (int32_t i = 0; i < e->layer_count && !e->failed; i++) {
         itg_emit_mac_view t;
         if (!itg_emit_is_mac(&e->layers[i])) continue;
         itg_emit_mac_describe(e, &e->layers[i], &t);
         const itg_pvalue *w = &e->p->values[t.s->inputs[1]];
-        if (has_form(e, &t)) e->stay_codes[w->q.bits] += w->elements;
+        if (has_form(e, &t))
+            e->stay_codes[w->q.bits] += w->elements;
+        else
+            e->unpacked[t.s->inputs[1]] = true;
     }
 }
 
@@ -196,7 +204,8 @@ bool itg_emit_stays(const itg_emitter *e, const itg_emit_mac_view *t)
 {
     if (!has_form(e, t)) return false;
     const itg_emit_words l = words_of(e, t);
-    return !itg_emit_words_alternate(&l) || itg_emit_words_fit(&l, t);
+    return !itg_emit_words_alternate(&l) ||
+           (!e->unpacked[t->s->inputs[1]] && itg_emit_words_fit(&l, t));
 }
 
 const char *itg_emit_stays_weights(itg_emitter *e, const itg_emit_mac_view *t)

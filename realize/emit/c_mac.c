@@ -522,12 +522,12 @@ static void write_depthwise(itg_emitter *e, const itg_emit_mac_view *t)
 
 static void write_conv(itg_emitter *e, const itg_emit_mac_view *t)
 {
-    const char *in, *out, *window = itg_emit_window(e, 4, &t->v.w);
+    const char *in, *out;
     int32_t images = itg_emit_images(e, &t->v, &in, &out);
     if (t->groups > 1)
         ITG_EMIT_FORMAT(e, "    for (int32_t g = 0; g < %s; g++) {\n",
                         itg_emit_number(e, t->groups));
-    write_block(e, t, t->groups > 1 ? 8 : 4, window, in, "", out);
+    write_block(e, t, t->groups > 1 ? 8 : 4, t->window, in, "", out);
     if (t->groups > 1) itg_strbuf_add(&e->body, "    }\n");
     itg_emit_close(e, images, 4);
 }
@@ -581,6 +581,7 @@ void itg_emit_mac(itg_emitter *e, const itg_emit_layer *l)
         write_depthwise(e, &t);
         return;
     }
+    if (t.conv) t.window = itg_emit_window(e, 4, &t.v.w);
     if (t.stays) write_in_place(e, &t);
     declare(e, &t);
     if (t.split) itg_emit_split_ends(e, &t);

@@ -19,6 +19,7 @@ typedef struct itg_emit_mac_view {
     itg_dtype row, sum;
     itg_emit_operand x, w; /* w: of activations */
     const char *weights;   /* packed; NULL: activations */
+    const char *window;    /* the name of a convolution's */
     const int64_t *order;  /* of codes in the packed array, and its tag (itg_emit_packed) */
     char tag;
     int64_t w_value, w_zero;
@@ -65,7 +66,7 @@ bool itg_emit_stays_quicker(const itg_emit_mac_view *t, int64_t bits);
 /* Whether codes are multiplied where they lie. */
 bool itg_emit_stays(const itg_emitter *e, const itg_emit_mac_view *t);
 /* Counts the codes of such layers by their width, which the layout of their weights depends on,
- * when all has its place. */
+ * when all has its place. Weights below 8 bits of which some layer is no such are for no other. */
 void itg_emit_stays_count(itg_emitter *e);
 /* Writes the weights and returns the array's name. */
 const char *itg_emit_stays_weights(itg_emitter *e, const itg_emit_mac_view *t);

@@ -204,15 +204,15 @@ void itg_emit_words_lanes(itg_strbuf *out, const itg_emit_words *l, const itg_em
                       "    for (; %s > 0; %s -= %d, in += %d, x += %d) {\n",
                       bytes, codes, count, count, all, 4 * bytes, 4 * codes);
     if (groups) {
-        itg_strbuf_format(out, "        if (groups < 4) LANES(groups, %d, %d)\n        %s r;\n",
-                          bytes, codes, loop->type);
+        itg_strbuf_format(out, "        LANES_FEWER(groups, %d, %d)\n        %s r;\n", bytes, codes,
+                          loop->type);
         write_group(out, l, loop);
     }
     for (int j = 0; j < unit && !groups; j++) {
         pairs list = {.count = 0};
         if (j > 0) itg_strbuf_add(out, "        if (rest == 1) break;\n");
-        itg_strbuf_format(out, "        if (rest < %d) LANES((rest + %d) / %d, %d, %d)\n", all,
-                          unit - 1 - j, unit, bytes, codes);
+        itg_strbuf_format(out, "        LANES_FEWER((rest + %d) / %d, %d, %d)\n", unit - 1 - j,
+                          unit, bytes, codes);
         write_words(out, l, loop, j);
         add_pairs(&list, 'w', 0, l->bits, l->fields);
         write_pairs(out, &list, loop->name, "", j * (int)l->fields);

@@ -71,6 +71,7 @@ typedef struct itg_emitter {
     size_t scratch_taken;   /* of the layer's */
     int64_t dense_codes[9]; /* by width: of layers that use each weight once (c_dense.c) */
     int64_t stay_codes[9];  /* of those of two positions at a time (c_in_place.c) */
+    bool *unpacked;         /* [value]: of weights that some layer unpacks for its own use */
     bool failed;            /* no memory */
     itg_status status;      /* the first failure; ask itg_emit_status */
     bool wide_windows;      /* some window does not fit 16 bits */
