@@ -253,11 +253,14 @@ void itg_emit_in_place_begin(itg_emitter *e, const itg_emit_mac_view *t)
 void itg_emit_in_place_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
     const itg_emit_words l = words_of(e, t);
-    const char *depth = itg_emit_number(e, t->depth), *padded = itg_emit_number(e, t->padded);
+    const bool words =
+        itg_emit_words_alternate(&l); /* of whole fours, the last of which may have zeros */
+    const char *depth = itg_emit_number(e, words ? (t->depth + 3) / 4 * 4 : t->depth);
+    const char *padded = itg_emit_number(e, t->padded);
     const itg_pvalue *w = &e->p->values[t->w_value];
     const char *zero = itg_emit_number(e, t->w_zero - itg_emit_least_code(w));
     itg_emit_dense_helpers(e);
-    if (!itg_emit_words_alternate(&l)) {
+    if (!words) {
         if (itg_emit_needs(e, "dot_bytes")) itg_strbuf_add(&e->helpers, text);
     } else if (itg_emit_needs(e, itg_emit_text(e, "both_%d", (int)l.bits))) {
         write_both(e, &l);

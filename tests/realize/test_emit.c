@@ -387,12 +387,12 @@ static int32_t add_convolution(maker *m, int32_t x)
     return s->outputs[0];
 }
 
-/* A layer of one position. */
+/* A layer of windows of one element. */
 static int32_t add_dense(maker *m, int32_t x, int64_t outputs)
 {
-    const int64_t inputs = value(m, x)->shape.dims[1];
+    const int64_t inputs = value(m, x)->shape.dims[1], positions = value(m, x)->shape.dims[3];
     const int64_t groups = inputs % 8 == 0 && outputs % 2 == 0 ? pick(m, 1, 2) : 1;
-    const itg_shape to = {4, {1, outputs, 1, 1}};
+    const itg_shape to = {4, {1, outputs, 1, positions}};
     const itg_shape taps = {4, {outputs, inputs / groups, 1, 1}};
     const int32_t w = add_constant(m, taps, true);
     itg_step *s = add_step(m, ITG_STEP_CONV, ITG_OP_CONV, 2, 1);
@@ -405,22 +405,31 @@ static int32_t add_dense(maker *m, int32_t x, int64_t outputs)
     return s->outputs[0];
 }
 
-/* Layers one after another. */
-static itg_program *chain_of(uint64_t seed, bool dense)
+/* Layers one after another: windows, layers of one position, or deep ones of a few. */
+typedef enum chain_kind { WINDOWS, DENSE, FEW } chain_kind;
+
+static int32_t add_layer(maker *m, int32_t x, chain_kind kind, bool last)
+{
+    if (kind == WINDOWS) return add_convolution(m, x);
+    if (kind == FEW) return add_dense(m, x, pick(m, 32, 80));
+    return add_dense(m, x, last ? pick(m, 1, 9) : 4 * pick(m, 1, 60));
+}
+
+static itg_program *chain_of(uint64_t seed, chain_kind kind)
 {
     maker m = {.integer = true, .seed = seed};
     itg_error err = {0};
     itg_rng_init(&m.rng, seed);
     assert_int_equal(itg_program_create("chain", &m.p, NULL), ITG_OK);
     itg_shape image = {4, {1, pick(&m, 1, 9), pick(&m, 5, 20), pick(&m, 5, 20)}};
-    if (dense) image = (itg_shape){4, {1, 4 * pick(&m, 1, 30), 1, 1}};
+    if (kind == DENSE) image = (itg_shape){4, {1, 4 * pick(&m, 1, 30), 1, 1}};
+    if (kind == FEW) image = (itg_shape){4, {1, pick(&m, 32, 80), 1, pick(&m, 2, 7)}};
     int32_t input = add_value(&m, ITG_F32, image), x = add_codes(&m, image, NULL);
     itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
     s->inputs[0] = input;
     s->outputs[0] = x;
     for (int i = 0; i < 5; i++)
-        x = dense ? add_dense(&m, x, i < 4 ? 4 * pick(&m, 1, 60) : pick(&m, 1, 9))
-                  : add_convolution(&m, x);
+        x = add_layer(&m, x, kind, i == 4);
     itg_program *p = m.p;
     p->inputs = itg_arena_array(p->arena, 1, sizeof *p->inputs);
     p->inputs[p->input_count++] = input;
@@ -433,12 +442,12 @@ static itg_program *chain_of(uint64_t seed, bool dense)
 /* Convolutions: each may write over what it reads. */
 static itg_program *chain_program(uint64_t seed)
 {
-    return chain_of(seed, false);
+    return chain_of(seed, WINDOWS);
 }
 
 static itg_program *dense_program(uint64_t seed)
 {
-    return chain_of(seed, true);
+    return chain_of(seed, DENSE);
 }
 
 /* The first element that a position of a convolution reads, of all its taps; INT64_MAX: all lie
@@ -716,28 +725,24 @@ static void codes_may_stay_where_they_lie(void **state)
         print_message("skipped: no compiler\n");
         skip();
     }
-#define WORDS                                                                                      \
+#define WORDS32                                                                                    \
     FLAGS " -D__arm__ -D__ARM_FEATURE_UNALIGNED -fsanitize=address,undefined "                     \
           "-fno-sanitize-recover=all"
-    static const char pairs[] = WORDS " -D__ARM_FEATURE_SIMD32 -isystem " TEST_ARM;
+    static const char pairs[] = WORDS32 " -D__ARM_FEATURE_SIMD32 -isystem " TEST_ARM;
     int bytes = 0, narrow = 0;
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= 30; seed++) {
         itg_error err = {0};
-        itg_program *p = seed % 4 == 0 ? dense_program(seed) : chain_program(seed);
+        itg_program *p = chain_of(seed, seed % 3 == 0 ? DENSE : seed % 3 == 1 ? WINDOWS : FEW);
         if (emits(p, "net", 2, &err)) {
-            const bool byte = mentions(FOLDER "/net.c", " dot_bytes(w");
-            const bool code = mentions(FOLDER "/net.c", " take_");
-            if (byte || code || seed % 4 == 0) {
-                compile_and_run("net", pairs, seed);
-                compile_and_run("net", WORDS, seed);
-            }
-            bytes += byte;
-            narrow += code;
+            compile_and_run("net", pairs, seed);
+            compile_and_run("net", WORDS32, seed);
+            bytes += mentions(FOLDER "/net.c", " dot_bytes(w");
+            narrow += mentions(FOLDER "/net.c", " take_");
         }
         itg_program_destroy(p);
     }
     print_message("%d with codes of 8 bits that stay, %d with narrower ones\n", bytes, narrow);
-    assert_true(bytes >= 4 && narrow >= 6);
+    assert_true(bytes >= 6 && narrow >= 6);
 }
 
 /* ---- weights ---- */
@@ -762,7 +767,7 @@ static int64_t bytes_of_arrays(const char *path)
             continue;
         const int64_t least = (codes * bits + 7) / 8;
         if (how != 'w') assert_int_equal(bytes, least);
-        assert_in_range(bytes, least, least + least / 32 + 64);
+        assert_in_range(bytes, least, least + least / 32 + 256);
         sum += bytes;
     }
     free(text);
