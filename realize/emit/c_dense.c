@@ -120,8 +120,8 @@ static itg_emit_words words_of(const itg_emitter *e, const itg_emit_mac_view *t,
 static bool has_form(const itg_emit_mac_view *t, const itg_pvalue *w)
 {
     return w->data != NULL && t->row == ITG_S16 && t->sum == ITG_S32 && t->patches == 1 &&
-           (t->depth % 4 == 0 || w->q.bits < 8) && !itg_emit_is_depthwise(t) && w->q.bits > 1 &&
-           w->q.bits <= 8 && w->elements == t->channels * t->depth;
+           !itg_emit_is_depthwise(t) && w->q.bits > 1 && w->q.bits <= 8 &&
+           w->elements == t->channels * t->depth;
 }
 
 void itg_emit_dense_count(itg_emitter *e)

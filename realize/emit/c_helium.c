@@ -338,6 +338,12 @@ static void write_codes(itg_emitter *e, const itg_emit_helium_sums *h, const pie
                     (int)plan->filters);
     if ((t->stays || t->dense) && w->q.bits < 8)
         itg_emit_stays_helium(e, t, 16, "k", "some");
+    else if (t->dense) /* rows of whole words */
+        ITG_EMIT_FORMAT(e,
+                        "                for (int32_t i = 0; i < some; i++)\n"
+                        "                    helium_copy(%s + (k%s + i) * %s, %s, vdupq_n_u8(0), "
+                        "tile + i * %s);\n",
+                        t->weights, c, itg_emit_number(e, (t->depth + 3) / 4 * 4), depth, depth);
     else
         ITG_EMIT_FORMAT(
             e, "                helium_unpack(%s, %s, %d, (k%s) * %s, some * %s, 0, tile);\n",

@@ -412,7 +412,7 @@ static int32_t add_layer(maker *m, int32_t x, chain_kind kind, bool last)
 {
     if (kind == WINDOWS) return add_convolution(m, x);
     if (kind == FEW) return add_dense(m, x, pick(m, 32, 80));
-    return add_dense(m, x, last ? pick(m, 1, 9) : 4 * pick(m, 1, 60));
+    return add_dense(m, x, last ? pick(m, 1, 9) : pick(m, 1, 60) * (chance(m, 2) ? 4 : 1));
 }
 
 static itg_program *chain_of(uint64_t seed, chain_kind kind)
@@ -422,7 +422,7 @@ static itg_program *chain_of(uint64_t seed, chain_kind kind)
     itg_rng_init(&m.rng, seed);
     assert_int_equal(itg_program_create("chain", &m.p, NULL), ITG_OK);
     itg_shape image = {4, {1, pick(&m, 1, 9), pick(&m, 5, 20), pick(&m, 5, 20)}};
-    if (kind == DENSE) image = (itg_shape){4, {1, 4 * pick(&m, 1, 30), 1, 1}};
+    if (kind == DENSE) image = (itg_shape){4, {1, pick(&m, 1, 120), 1, 1}};
     if (kind == FEW) image = (itg_shape){4, {1, pick(&m, 32, 80), 1, pick(&m, 2, 7)}};
     int32_t input = add_value(&m, ITG_F32, image), x = add_codes(&m, image, NULL);
     itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
