@@ -19,9 +19,6 @@ static const char text[] =
     "    int32_t s = sums[0], t = sums[1], s_too = sums[2], t_too = sums[3];\n"
     "    x = __builtin_assume_aligned(x, 4);\n"
     "    y = __builtin_assume_aligned(y, 4);\n"
-    "#define BYTES_ADD(sum, more) \\\n"
-    "    sum = (int32_t)((uint32_t)sum + (uint32_t)(more)); \\\n"
-    "    DENSE_KEEP(sum);\n"
     "#ifdef PAIRS\n"
     "#ifdef __ARM_ARCH /* one instruction each */\n"
     "#define BYTES_EVEN(w) __asm__(\"uxtb16 %0, %1\" : \"=r\"(factor) : \"r\"(w));\n"
@@ -48,9 +45,9 @@ static const char text[] =
     "#define BYTES_ONE(at, i) \\\n"
     "    one = x[i], other = y[i]; \\\n"
     "    factor = (int32_t)(w >> (at) & 255); \\\n"
-    "    BYTES_ADD(s, factor * one) BYTES_ADD(t, factor * other) \\\n"
+    "    DENSE_SUM(s, factor * one) DENSE_SUM(t, factor * other) \\\n"
     "    factor = (int32_t)(v >> (at) & 255); \\\n"
-    "    BYTES_ADD(s_too, factor * one) BYTES_ADD(t_too, factor * other)\n"
+    "    DENSE_SUM(s_too, factor * one) DENSE_SUM(t_too, factor * other)\n"
     "#define BYTES_FOUR \\\n"
     "    w = (uint32_t)PAIR(in), v = (uint32_t)PAIR(in_too); \\\n"
     "    BYTES_ONE(0, 0) BYTES_ONE(8, 1) BYTES_ONE(16, 2) BYTES_ONE(24, 3) \\\n"
@@ -67,8 +64,8 @@ static const char text[] =
     "    }\n"
     "    for (depth &= 3; depth > 0; depth--, x++, y++) {\n"
     "        const int32_t first = *in++, second = *in_too++;\n"
-    "        BYTES_ADD(s, first * *x) BYTES_ADD(t, first * *y)\n"
-    "        BYTES_ADD(s_too, second * *x) BYTES_ADD(t_too, second * *y)\n"
+    "        DENSE_SUM(s, first * *x) DENSE_SUM(t, first * *y)\n"
+    "        DENSE_SUM(s_too, second * *x) DENSE_SUM(t_too, second * *y)\n"
     "    }\n"
     "    sums[0] = s, sums[1] = t, sums[2] = s_too, sums[3] = t_too;\n"
     "}\n"
@@ -79,12 +76,24 @@ static const char both_macros[] =
     "#define BOTH_WORD(p) DENSE_WORD(p)\n"
     "#define BOTH_FIRST(r, w, top) DENSE_FIRST(r, w, top)\n"
     "#define BOTH_JOIN(r, w, top, by) DENSE_JOIN(r, w, top, by)\n"
+    "#ifdef PAIRS\n"
     "#define BOTH_ADD(w, at, s, t) \\\n"
     "    factor = (int32_t)((w) >> (at) & codes); \\\n"
     "    s = __smlad(factor, one, s), t = __smlad(factor, other, t);\n"
     "#define BOTH_ONE(w, at, p) \\\n"
     "    one = PAIR(x + 2 * (p)), other = PAIR(y + 2 * (p)); \\\n"
     "    BOTH_ADD(w, at, s, t) BOTH_ADD(w##_too, at, s_too, t_too)\n"
+    "#else\n"
+    "#define BOTH_ADD(w, at, s, t) \\\n"
+    "    factor = (int32_t)((w) >> (at) & codes); \\\n"
+    "    DENSE_SUM(s, factor * one) DENSE_SUM(t, factor * other)\n"
+    "#define BOTH_CODE(w, too, at, i) \\\n"
+    "    one = x[i], other = y[i]; \\\n"
+    "    BOTH_ADD(w, at, s, t) BOTH_ADD(too, at, s_too, t_too)\n"
+    "#define BOTH_ONE(w, at, p) \\\n"
+    "    BOTH_CODE(w, w##_too, at, (p) / 2 * 4 + (p) % 2) \\\n"
+    "    BOTH_CODE(w, w##_too, (at) + 16, (p) / 2 * 4 + (p) % 2 + 2)\n"
+    "#endif\n"
     "#define BOTH_TWO(w, at, v, then, p) BOTH_ONE(w, at, p) BOTH_ONE(v, then, (p) + 1)\n";
 
 static const char both_text[] =
@@ -100,8 +109,12 @@ static const char both_text[] =
     "    in = __builtin_assume_aligned(in, 4);\n"
     "    x = __builtin_assume_aligned(x, 4);\n"
     "    y = __builtin_assume_aligned(y, 4);\n"
+    "#ifdef PAIRS\n"
     "    uint32_t codes = $2;\n"
-    "    DENSE_KEEP(codes);\n";
+    "    DENSE_KEEP(codes);\n"
+    "#else\n"
+    "    const uint32_t codes = $3;\n"
+    "#endif\n";
 
 static const char take_macros[] =
     "#define TAKE_WORD(p) DENSE_WORD(p)\n"
@@ -182,7 +195,7 @@ static bool has_form(const itg_emitter *e, const itg_emit_mac_view *t)
     return w->data != NULL && t->row == ITG_S16 && t->sum == ITG_S32 && t->block > 1 &&
            w->q.bits > 1 && w->q.bits <= 8 && t->depth >= (w->q.bits == 8 ? LEAST : LEAST_NARROW) &&
            !itg_emit_is_depthwise(t) && w->elements == t->channels * t->depth &&
-           itg_emit_stays_quicker(t, w->q.bits);
+           itg_emit_stays_quicker(t, w->q.bits, true);
 }
 
 void itg_emit_stays_count(itg_emitter *e)
@@ -232,9 +245,10 @@ static void write_both(itg_emitter *e, const itg_emit_words *l)
         .step = "x += 32, y += 32",
         .rest_step = itg_emit_text(e, "x += %d, y += %d", 2 * (int)l->fields, 2 * (int)l->fields),
         .counted = l->fields % 2 != 0};
-    itg_strbuf_add(&e->helpers, "#ifdef PAIRS\n");
+    itg_strbuf_add(&e->helpers, "#ifdef WORDS\n");
     if (itg_emit_needs(e, "both")) itg_strbuf_add(&e->helpers, both_macros);
-    itg_emit_template(&e->helpers, both_text, itg_emit_number(e, l->bits), pair_mask(e, l), NULL);
+    itg_emit_template(&e->helpers, both_text, itg_emit_number(e, l->bits), pair_mask(e, l),
+                      itg_emit_text(e, "0x%X", (1 << (int)l->bits) - 1), NULL);
     if (has_groups(e, l->bits))
         itg_emit_words_groups(&e->helpers, l, &loop);
     else
@@ -246,8 +260,8 @@ static void write_both(itg_emitter *e, const itg_emit_words *l)
 
 void itg_emit_in_place_begin(itg_emitter *e, const itg_emit_mac_view *t)
 {
-    const bool words = e->p->values[t->w_value].q.bits < 8;
-    ITG_EMIT_FORMAT(e, "#ifdef %s\n", words ? "PAIRS" : "WORDS");
+    const int64_t bits = e->p->values[t->w_value].q.bits;
+    ITG_EMIT_FORMAT(e, "#ifdef %s\n", itg_emit_stays_quicker(t, bits, false) ? "WORDS" : "PAIRS");
 }
 
 void itg_emit_in_place_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)

@@ -9,9 +9,10 @@ typedef struct itg_emit_mac_view {
     const itg_emit_layer *l;
     const itg_step *s;
     bool conv, saturates, split;
-    bool dense;    /* codes are multiplied where they lie (c_dense.c) */
-    bool stays;    /* the same, two positions at a time, where WORDS is defined (c_in_place.c) */
-    bool in_place; /* the part of such a layer under WORDS */
+    bool dense; /* codes are multiplied where they lie (c_dense.c) */
+    bool stays; /* the same, two positions at a time, where WORDS or PAIRS is defined (c_in_place.c)
+                 */
+    bool in_place; /* that part of such a layer */
     itg_window_view v;
     itg_matmul_view m;
     bool transposed;
@@ -59,8 +60,9 @@ void itg_emit_dense_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t ind
 void itg_emit_dense_helpers(itg_emitter *e);
 
 /* ---- c_spend.c ---- */
-/* Whether that takes fewer instructions than the layer does otherwise. */
-bool itg_emit_stays_quicker(const itg_emit_mac_view *t, int64_t bits);
+/* Whether that takes fewer instructions than the layer does otherwise, with those for pairs of
+ * products or without. */
+bool itg_emit_stays_quicker(const itg_emit_mac_view *t, int64_t bits, bool pairs);
 
 /* ---- c_in_place.c: two positions at a time ---- */
 /* Whether codes are multiplied where they lie. */

@@ -5,9 +5,10 @@
 
 /* Approximate instructions to unpack a code, to gather one, for a position, and for a tile of a
  * block. Of codes that stay in their place: START for each that is gathered, OUTPUT for an output,
- * and more for each product, of which that of a width with spare bits takes bits / JOIN. */
+ * and for each product 1 / SLOWER, bits / JOIN of a width with spare bits, and 1 / UNPAIRED without
+ * instructions for pairs. The last is less than a Cortex-M3 takes (0.4), for it unpacks slowly. */
 enum { UNPACK = 5, GATHER = 3, POSITION = 40, TILE = 100, MOST_AT_ONCE = 64 };
-enum { START = 2, OUTPUT = 20, SLOWER = 24, JOIN = 32 };
+enum { START = 2, OUTPUT = 20, SLOWER = 24, JOIN = 32, UNPAIRED = 48 };
 
 static int64_t parts(int64_t count, int64_t size)
 {
@@ -78,9 +79,10 @@ static double cost_in_place(const itg_emit_mac_view *t, int64_t bits)
            outputs * (OUTPUT + (double)t->depth * (1.0 / SLOWER + joins));
 }
 
-bool itg_emit_stays_quicker(const itg_emit_mac_view *t, int64_t bits)
+bool itg_emit_stays_quicker(const itg_emit_mac_view *t, int64_t bits, bool pairs)
 {
-    return cost_in_place(t, bits) < cost_of(t);
+    const double products = (double)(t->patches * t->filters * t->depth);
+    return cost_in_place(t, bits) + (pairs ? 0 : products / UNPAIRED) < cost_of(t);
 }
 
 static bool has_choice(const itg_emit_mac_view *t)

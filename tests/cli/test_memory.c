@@ -136,7 +136,7 @@ static void a_limit_below_whole_images_is_kept_by_stripes(void **state)
     outcome o = run("search digits.onnx --hw cortex-m --trials 2 --search-samples 50 "
                     "--calibration-samples 50 --max-ram 3000 --max-size 1M" DATA);
     assert_contains(o.err,
-                    "RAM is that of 4 stripes of 2 layers, as realize --max-ram 3000 makes "
+                    "RAM is that of 2 stripes of 2 layers, as realize --max-ram 3000 makes "
                     "them, where the whole takes more: 2920 bytes at the widest, whole 3512");
     done(&o);
 }
