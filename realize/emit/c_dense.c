@@ -174,11 +174,7 @@ static void write_function(itg_emitter *e, const itg_emit_words *l)
         itg_emit_words_alternate(l) ? "" : "    in_too = __builtin_assume_aligned(in_too, 4);\n",
         itg_emit_text(e, "0x%X", code * 0x10001), itg_emit_text(e, "0x%X", code),
         itg_emit_words_alternate(l) ? "" : bytes_text, NULL);
-    if (e->dense_codes[l->bits] >= ITG_EMIT_LARGE)
-        itg_emit_words_groups(out, l, &loop);
-    else
-        itg_strbuf_add(out, "    (void)groups;\n");
-    itg_emit_words_rest(out, l, &loop);
+    itg_emit_words_loops(out, l, &loop, e->dense_codes[l->bits] >= ITG_EMIT_LARGE);
     itg_strbuf_add(out, end_text);
     itg_strbuf_add(out, itg_emit_words_alternate(l) ? "}\n\n" : "#endif\n}\n\n");
 }

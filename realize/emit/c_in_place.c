@@ -249,11 +249,7 @@ static void write_both(itg_emitter *e, const itg_emit_words *l)
     if (itg_emit_needs(e, "both")) itg_strbuf_add(&e->helpers, both_macros);
     itg_emit_template(&e->helpers, both_text, itg_emit_number(e, l->bits), pair_mask(e, l),
                       itg_emit_text(e, "0x%X", (1 << (int)l->bits) - 1), NULL);
-    if (has_groups(e, l->bits))
-        itg_emit_words_groups(&e->helpers, l, &loop);
-    else
-        itg_strbuf_add(&e->helpers, "    (void)groups;\n");
-    itg_emit_words_rest(&e->helpers, l, &loop);
+    itg_emit_words_loops(&e->helpers, l, &loop, has_groups(e, l->bits));
     itg_strbuf_add(&e->helpers, "    sums[0] = s, sums[1] = t, sums[2] = s_too, sums[3] = t_too;\n"
                                 "}\n#endif\n\n");
 }
@@ -341,11 +337,7 @@ static void write_take(itg_emitter *e, const itg_emit_words *l)
     if (itg_emit_needs(e, "take")) itg_strbuf_add(&e->helpers, take_macros);
     itg_emit_template(&e->helpers, take_text, itg_emit_number(e, l->bits),
                       itg_emit_text(e, "0x%X", (1 << (int)l->bits) - 1), NULL);
-    if (any_groups(e, l->bits))
-        itg_emit_words_groups(&e->helpers, l, &loop);
-    else
-        itg_strbuf_add(&e->helpers, "    (void)groups;\n");
-    itg_emit_words_rest(&e->helpers, l, &loop);
+    itg_emit_words_loops(&e->helpers, l, &loop, any_groups(e, l->bits));
     itg_strbuf_add(&e->helpers, "}\n\n");
 }
 

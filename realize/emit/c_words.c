@@ -151,8 +151,7 @@ static void write_group(itg_strbuf *out, const itg_emit_words *l, const itg_emit
     }
 }
 
-void itg_emit_words_groups(itg_strbuf *out, const itg_emit_words *l,
-                           const itg_emit_words_loop *loop)
+static void write_groups(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop)
 {
     const bool alternate = itg_emit_words_alternate(l);
     const int step = (int)l->bits * (alternate ? 8 : 4);
@@ -172,7 +171,7 @@ void itg_emit_words_groups(itg_strbuf *out, const itg_emit_words *l,
                           loop->one ? "    pairs += groups * 16;\n" : "");
 }
 
-void itg_emit_words_rest(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop)
+static void write_rest(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop)
 {
     const bool alternate = itg_emit_words_alternate(l);
     pairs list = {.count = 0};
@@ -188,6 +187,16 @@ void itg_emit_words_rest(itg_strbuf *out, const itg_emit_words *l, const itg_emi
     write_pairs(out, &list, loop->rest, loop->counted ? "p + " : "", 0);
     if (!alternate) itg_strbuf_add(out, "        in_too += 4;\n");
     itg_strbuf_add(out, "    }\n");
+}
+
+void itg_emit_words_loops(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
+                          bool groups)
+{
+    if (groups)
+        write_groups(out, l, loop);
+    else
+        itg_strbuf_add(out, "    (void)groups;\n");
+    write_rest(out, l, loop);
 }
 
 void itg_emit_words_lanes(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,

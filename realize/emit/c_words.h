@@ -56,10 +56,9 @@ typedef struct itg_emit_words_loop {
     bool counted;
     bool one; /* of one channel alone: `w`; else `w` and `w_too` */
 } itg_emit_words_loop;
-/* Write the loop over `groups` groups, and that over `rest` words. */
-void itg_emit_words_groups(itg_strbuf *out, const itg_emit_words *l,
-                           const itg_emit_words_loop *loop);
-void itg_emit_words_rest(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop);
+/* Writes the loop over `groups` groups, if any layer has groups, and that over `rest` words. */
+void itg_emit_words_loops(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
+                          bool groups);
 /* Writes either for Helium, four groups or words in the lanes of vectors: LANES(n, bytes, codes)
  * says how many there are, and how far they are from each other in memory and in their places. */
 void itg_emit_words_lanes(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,

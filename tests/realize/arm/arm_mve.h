@@ -220,22 +220,14 @@ MVE uint32_t vmladavaq_u8(uint32_t sum, uint8x16_t x, uint8x16_t y)
     }
 WIDEN(b, 0)
 WIDEN(t, 1)
-MVE int16x8_t vreinterpretq_s16_s32(int32x4_t x)
-{
-    int16x8_t y;
-    memcpy(&y, &x, sizeof y);
-    return y;
-}
-MVE uint16x8_t vreinterpretq_u16_u32(uint32x4_t x)
-{
-    uint16x8_t y;
-    memcpy(&y, &x, sizeof y);
-    return y;
-}
-MVE int8x16_t vreinterpretq_s8_s16(int16x8_t x)
-{
-    int8x16_t y;
-    memcpy(&y, &x, sizeof y);
-    return y;
-}
+#define REINTERPRET(name, to, from)                                                                \
+    MVE to name(from x)                                                                            \
+    {                                                                                              \
+        to y;                                                                                      \
+        memcpy(&y, &x, sizeof y);                                                                  \
+        return y;                                                                                  \
+    }
+REINTERPRET(vreinterpretq_s16_s32, int16x8_t, int32x4_t)
+REINTERPRET(vreinterpretq_u16_u32, uint16x8_t, uint32x4_t)
+REINTERPRET(vreinterpretq_s8_s16, int8x16_t, int16x8_t)
 #endif
