@@ -7,18 +7,53 @@
  * last, of codes below 8 bits, is still scratch. */
 enum { LEAST = 16, LEAST_NARROW = 32 };
 
+static const char start_text[] =
+    "#ifdef WORDS\n"
+    "/* out = x and y, `depth` codes each, a pair of x, then one of y; PAIRS: as pairs of codes "
+    "of\n"
+    " * weights are taken. start: -zero times the sum of each. out may end where y begins. */\n"
+    "static ONCE void both_start(const int16_t *x, const int16_t *y, int32_t depth, int32_t zero,\n"
+    "                            int16_t *out, int32_t *start)\n"
+    "{\n"
+    "    int32_t one = 0, two = 0;\n"
+    "#ifdef PAIRS\n"
+    "    int32_t ones = 0x10001;\n"
+    "    DENSE_KEEP(ones);\n"
+    "    for (; depth > 0; depth -= 4, x += 4, y += 4, out += 8) {\n"
+    "        const uint32_t low = (uint32_t)PAIR(x), high = (uint32_t)PAIR(x + 2);\n"
+    "        const uint32_t less = (uint32_t)PAIR(y), more = (uint32_t)PAIR(y + 2);\n"
+    "        one = __smlad((int32_t)low, ones, one);\n"
+    "        one = __smlad((int32_t)high, ones, one);\n"
+    "        two = __smlad((int32_t)less, ones, two);\n"
+    "        two = __smlad((int32_t)more, ones, two);\n"
+    "        SET_PAIR(out, (low & 0xFFFF) | high << 16);\n"
+    "        SET_PAIR(out + 2, (less & 0xFFFF) | more << 16);\n"
+    "        SET_PAIR(out + 4, low >> 16 | (high & UINT32_C(0xFFFF0000)));\n"
+    "        SET_PAIR(out + 6, less >> 16 | (more & UINT32_C(0xFFFF0000)));\n"
+    "    }\n"
+    "#else\n"
+    "    for (; depth > 0; depth -= 2, x += 2, y += 2, out += 4) {\n"
+    "        const int16_t low = x[0], high = x[1], less = y[0], more = y[1];\n"
+    "        DENSE_SUM(one, low + high) DENSE_SUM(two, less + more)\n"
+    "        out[0] = low, out[1] = high, out[2] = less, out[3] = more;\n"
+    "    }\n"
+    "#endif\n"
+    "    start[0] = (int32_t)(0 - (uint32_t)one * (uint32_t)zero);\n"
+    "    start[1] = (int32_t)(0 - (uint32_t)two * (uint32_t)zero);\n"
+    "}\n"
+    "#endif\n\n";
+
 static const char text[] =
     "#ifdef WORDS\n"
-    "/* Adds the products of two channels' codes and of two patches: the sums of the first "
-    "channel,\n"
-    " * then those of the second. */\n"
+    "/* Adds the products of two channels' codes and of two patches, which lie together: the sums "
+    "of\n"
+    " * the first channel, then those of the second. */\n"
     "static IN_ORDER void dot_bytes(const uint8_t *in, const uint8_t *in_too, const int16_t "
     "*x,\n"
-    "                               const int16_t *y, int32_t depth, int32_t *sums)\n"
+    "                               int32_t depth, int32_t *sums)\n"
     "{\n"
     "    int32_t s = sums[0], t = sums[1], s_too = sums[2], t_too = sums[3];\n"
     "    x = __builtin_assume_aligned(x, 4);\n"
-    "    y = __builtin_assume_aligned(y, 4);\n"
     "#ifdef PAIRS\n"
     "#ifdef __ARM_ARCH /* one instruction each */\n"
     "#define BYTES_EVEN(w) __asm__(\"uxtb16 %0, %1\" : \"=r\"(factor) : \"r\"(w));\n"
@@ -33,25 +68,27 @@ static const char text[] =
     "    BYTES_ODD(w) \\\n"
     "    s = __smlad(factor, more, s), t = __smlad(factor, another, t);\n"
     "#define BYTES_FOUR \\\n"
-    "    one = PAIR(x), more = PAIR(x + 2), other = PAIR(y), another = PAIR(y + 2); \\\n"
+    "    one = PAIR(x), other = PAIR(x + 2), more = PAIR(x + 4), another = PAIR(x + 6); \\\n"
     "    w = (uint32_t)PAIR(in); \\\n"
     "    BYTES_PAIRS(w, s, t) \\\n"
     "    w = (uint32_t)PAIR(in_too); \\\n"
     "    BYTES_PAIRS(w, s_too, t_too) \\\n"
-    "    in += 4, in_too += 4, x += 4, y += 4;\n"
+    "    in += 4, in_too += 4, x += 8;\n"
+    "#define BYTES_AT(i) ((i) % 2 * 4 + (i) / 2)\n"
     "    int32_t one, more, other, another, factor;\n"
     "    uint32_t w;\n"
     "#else\n"
     "#define BYTES_ONE(at, i) \\\n"
-    "    one = x[i], other = y[i]; \\\n"
+    "    one = x[i], other = x[(i) + 2]; \\\n"
     "    factor = (int32_t)(w >> (at) & 255); \\\n"
     "    DENSE_SUM(s, factor * one) DENSE_SUM(t, factor * other) \\\n"
     "    factor = (int32_t)(v >> (at) & 255); \\\n"
     "    DENSE_SUM(s_too, factor * one) DENSE_SUM(t_too, factor * other)\n"
     "#define BYTES_FOUR \\\n"
     "    w = (uint32_t)PAIR(in), v = (uint32_t)PAIR(in_too); \\\n"
-    "    BYTES_ONE(0, 0) BYTES_ONE(8, 1) BYTES_ONE(16, 2) BYTES_ONE(24, 3) \\\n"
-    "    in += 4, in_too += 4, x += 4, y += 4;\n"
+    "    BYTES_ONE(0, 0) BYTES_ONE(8, 1) BYTES_ONE(16, 4) BYTES_ONE(24, 5) \\\n"
+    "    in += 4, in_too += 4, x += 8;\n"
+    "#define BYTES_AT(i) ((i) / 2 * 4 + (i) % 2)\n"
     "    int32_t one, other, factor;\n"
     "    uint32_t w, v;\n"
     "#endif\n"
@@ -62,10 +99,12 @@ static const char text[] =
     "    for (const uint8_t *const end = in + (depth & ~3); in != end;) {\n"
     "        BYTES_FOUR\n"
     "    }\n"
-    "    for (depth &= 3; depth > 0; depth--, x++, y++) {\n"
+    "    depth &= 3;\n"
+    "    for (int32_t i = 0; i < depth; i++) {\n"
     "        const int32_t first = *in++, second = *in_too++;\n"
-    "        DENSE_SUM(s, first * *x) DENSE_SUM(t, first * *y)\n"
-    "        DENSE_SUM(s_too, second * *x) DENSE_SUM(t_too, second * *y)\n"
+    "        const int32_t left = x[BYTES_AT(i)], right = x[BYTES_AT(i) + 2];\n"
+    "        DENSE_SUM(s, first * left) DENSE_SUM(t, first * right)\n"
+    "        DENSE_SUM(s_too, second * left) DENSE_SUM(t_too, second * right)\n"
     "    }\n"
     "    sums[0] = s, sums[1] = t, sums[2] = s_too, sums[3] = t_too;\n"
     "}\n"
@@ -81,18 +120,18 @@ static const char both_macros[] =
     "    factor = (int32_t)((w) >> (at) & codes); \\\n"
     "    s = __smlad(factor, one, s), t = __smlad(factor, other, t);\n"
     "#define BOTH_ONE(w, at, p) \\\n"
-    "    one = PAIR(x + 2 * (p)), other = PAIR(y + 2 * (p)); \\\n"
+    "    one = PAIR(x + 4 * (p)), other = PAIR(x + 4 * (p) + 2); \\\n"
     "    BOTH_ADD(w, at, s, t) BOTH_ADD(w##_too, at, s_too, t_too)\n"
     "#else\n"
     "#define BOTH_ADD(w, at, s, t) \\\n"
     "    factor = (int32_t)((w) >> (at) & codes); \\\n"
     "    DENSE_SUM(s, factor * one) DENSE_SUM(t, factor * other)\n"
     "#define BOTH_CODE(w, too, at, i) \\\n"
-    "    one = x[i], other = y[i]; \\\n"
+    "    one = x[i], other = x[(i) + 2]; \\\n"
     "    BOTH_ADD(w, at, s, t) BOTH_ADD(too, at, s_too, t_too)\n"
     "#define BOTH_ONE(w, at, p) \\\n"
-    "    BOTH_CODE(w, w##_too, at, (p) / 2 * 4 + (p) % 2) \\\n"
-    "    BOTH_CODE(w, w##_too, (at) + 16, (p) / 2 * 4 + (p) % 2 + 2)\n"
+    "    BOTH_CODE(w, w##_too, at, (p) / 2 * 8 + (p) % 2) \\\n"
+    "    BOTH_CODE(w, w##_too, (at) + 16, (p) / 2 * 8 + (p) % 2 + 4)\n"
     "#endif\n"
     "#define BOTH_TWO(w, at, v, then, p) BOTH_ONE(w, at, p) BOTH_ONE(v, then, (p) + 1)\n";
 
@@ -100,15 +139,15 @@ static const char both_text[] =
     "/* The same of codes of $1 bits: `groups` times $1 words a channel, then `rest` words of "
     "whole\n"
     " * codes. */\n"
-    "static IN_ORDER void both_$1(const uint8_t *in, const int16_t *x, const int16_t *y,\n"
-    "                             int32_t groups, int32_t rest, int32_t *sums)\n"
+    "static IN_ORDER void both_$1(const uint8_t *in, const int16_t *x, int32_t groups, int32_t "
+    "rest,\n"
+    "                             int32_t *sums)\n"
     "{\n"
     "    int32_t s = sums[0], t = sums[1], s_too = sums[2], t_too = sums[3];\n"
     "    int32_t one, other, factor;\n"
     "    uint32_t w, w_too;\n"
     "    in = __builtin_assume_aligned(in, 4);\n"
     "    x = __builtin_assume_aligned(x, 4);\n"
-    "    y = __builtin_assume_aligned(y, 4);\n"
     "#ifdef PAIRS\n"
     "    uint32_t codes = $2;\n"
     "    DENSE_KEEP(codes);\n"
@@ -238,13 +277,12 @@ static const char *pair_mask(itg_emitter *e, const itg_emit_words *l)
 
 static void write_both(itg_emitter *e, const itg_emit_words *l)
 {
-    const itg_emit_words_loop loop = {
-        .name = "BOTH",
-        .rest = "BOTH",
-        .type = "uint32_t",
-        .step = "x += 32, y += 32",
-        .rest_step = itg_emit_text(e, "x += %d, y += %d", 2 * (int)l->fields, 2 * (int)l->fields),
-        .counted = l->fields % 2 != 0};
+    const itg_emit_words_loop loop = {.name = "BOTH",
+                                      .rest = "BOTH",
+                                      .type = "uint32_t",
+                                      .step = "x += 64",
+                                      .rest_step = itg_emit_text(e, "x += %d", 4 * (int)l->fields),
+                                      .counted = l->fields % 2 != 0};
     itg_strbuf_add(&e->helpers, "#ifdef WORDS\n");
     if (itg_emit_needs(e, "both")) itg_strbuf_add(&e->helpers, both_macros);
     itg_emit_template(&e->helpers, both_text, itg_emit_number(e, l->bits), pair_mask(e, l),
@@ -263,44 +301,43 @@ void itg_emit_in_place_begin(itg_emitter *e, const itg_emit_mac_view *t)
 void itg_emit_in_place_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
     const itg_emit_words l = words_of(e, t);
-    const bool words =
-        itg_emit_words_alternate(&l); /* of whole fours, the last of which may have zeros */
-    const char *depth = itg_emit_number(e, words ? (t->depth + 3) / 4 * 4 : t->depth);
-    const char *padded = itg_emit_number(e, t->padded);
+    const int64_t depth = (t->depth + 3) / 4 * 4; /* zeros stand behind the codes */
     const itg_pvalue *w = &e->p->values[t->w_value];
-    const char *zero = itg_emit_number(e, t->w_zero - itg_emit_least_code(w));
     itg_emit_dense_helpers(e);
-    if (!words) {
+    if (itg_emit_needs(e, "both_start")) itg_strbuf_add(&e->helpers, start_text);
+    if (!itg_emit_words_alternate(&l)) {
         if (itg_emit_needs(e, "dot_bytes")) itg_strbuf_add(&e->helpers, text);
     } else if (itg_emit_needs(e, itg_emit_text(e, "both_%d", (int)l.bits))) {
         write_both(e, &l);
     }
     ITG_EMIT_FORMAT(e,
-                    "%*sconst int32_t one = dense_start(patches, %s, %s);\n"
-                    "%*sconst int32_t two = dense_start(patches + %s, %s, %s);\n",
-                    (int)indent, "", depth, zero, (int)indent, "", padded, depth, zero);
+                    "%*sint32_t start[2];\n"
+                    "%*sboth_start(%s, patches + %s, %s, %s, patches, start);\n",
+                    (int)indent, "", (int)indent, "", itg_emit_patches_text(e, t),
+                    itg_emit_number(e, 2 * t->padded), itg_emit_number(e, depth),
+                    itg_emit_number(e, t->w_zero - itg_emit_least_code(w)));
 }
 
 void itg_emit_in_place_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
     const itg_emit_words l = words_of(e, t);
-    const char *depth = itg_emit_number(e, t->depth), *padded = itg_emit_number(e, t->padded);
+    const char *depth = itg_emit_number(e, t->depth);
     const bool words = itg_emit_words_alternate(&l);
     const char *row = words ? itg_emit_number(e, itg_emit_words_row(&l)) : depth;
     const int64_t rows = words ? itg_emit_words_rows(&l, t) : t->filters;
     const char *group =
         t->groups > 1 ? itg_emit_text(e, "g * %s + ", itg_emit_number(e, rows)) : "";
-    ITG_EMIT_FORMAT(e, "%*sint32_t acc[4] = {one, two, one, two};\n", (int)indent, "");
+    ITG_EMIT_FORMAT(e, "%*sint32_t acc[4] = {start[0], start[1], start[0], start[1]};\n",
+                    (int)indent, "");
     if (words)
-        ITG_EMIT_FORMAT(e, "%*sboth_%d(%s + (%sk) * %s, patches, patches + %s, %s, %s, acc);\n",
-                        (int)indent, "", (int)l.bits, t->weights, group, row, padded,
-                        itg_emit_number(e, l.groups), itg_emit_number(e, l.rest));
+        ITG_EMIT_FORMAT(e, "%*sboth_%d(%s + (%sk) * %s, patches, %s, %s, acc);\n", (int)indent, "",
+                        (int)l.bits, t->weights, group, row, itg_emit_number(e, l.groups),
+                        itg_emit_number(e, l.rest));
     else
         ITG_EMIT_FORMAT(e,
-                        "%*sdot_bytes(%s + (%sk) * %s, %s + (%sk + rows - 1) * %s, patches,\n"
-                        "%*spatches + %s, %s, acc);\n",
-                        (int)indent, "", t->weights, group, row, t->weights, group, row,
-                        (int)indent + 10, "", padded, depth);
+                        "%*sdot_bytes(%s + (%sk) * %s, %s + (%sk + rows - 1) * %s, patches, %s, "
+                        "acc);\n",
+                        (int)indent, "", t->weights, group, row, t->weights, group, row, depth);
 }
 
 /* ---- a channel by itself ---- */

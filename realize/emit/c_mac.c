@@ -201,7 +201,8 @@ static int rooms_of(const itg_emit_mac_view *t, room out[4])
         out[n++] = (room){t->sum, "acc", t->channels};
         return n;
     }
-    out[n++] = (room){t->row, "patches", t->block * t->padded};
+    /* Two patches are gathered behind the place where they lie together. */
+    out[n++] = (room){t->row, "patches", (t->block + t->in_place) * t->padded};
     const int64_t filters = t->held > 0 ? t->held : t->rows;
     if (!t->in_place) {
         out[n++] = (room){t->row, "tile", filters * t->depth + t->padded - t->depth};

@@ -35,6 +35,8 @@ size_t itg_emit_view_scratch(const itg_emit_mac_view *t); /* bytes, without unpa
 
 /* ---- c_rows.c: operands as rows ---- */
 void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise);
+/* Where patches are gathered. */
+const char *itg_emit_patches_text(itg_emitter *e, const itg_emit_mac_view *t);
 void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                       const char *window, const char *offset);
 void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
@@ -81,7 +83,7 @@ void itg_emit_stays_helium(itg_emitter *e, const itg_emit_mac_view *t, int32_t i
                            const char *first, const char *count);
 /* Writes under what macro the processor is quicker so. */
 void itg_emit_in_place_begin(itg_emitter *e, const itg_emit_mac_view *t);
-/* Makes two patches ready, and declares what is in each of their sums. */
+/* Puts two patches together, and declares what is in each of their sums: `start`. */
 void itg_emit_in_place_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent);
 /* Declares the sums `acc` of the `rows` channels, two or one, from k on: those of the first channel
  * first. */

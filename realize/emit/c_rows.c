@@ -244,10 +244,17 @@ void itg_emit_widen(itg_emitter *e, itg_dtype type)
     itg_strbuf_deinit(&four);
 }
 
+const char *itg_emit_patches_text(itg_emitter *e, const itg_emit_mac_view *t)
+{
+    return t->in_place ? itg_emit_text(e, "patches + %s", itg_emit_number(e, t->padded))
+                       : "patches";
+}
+
 void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                       const char *window, const char *offset)
 {
     const char *type = itg_dtype_name(t->x.type), *ctype = itg_emit_ctype(t->x.type);
+    const char *to = itg_emit_patches_text(e, t);
     bool wide = t->row == ITG_S64;
     if (t->conv) {
         const char *name = itg_emit_text(e, "gather_%s%s", wide ? "wide_" : "", type);
@@ -258,9 +265,9 @@ void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
         const char *group = "";
         if (t->groups > 1)
             group = itg_emit_text(e, " + g * %s", itg_emit_number(e, t->v.w.channels / t->groups));
-        ITG_EMIT_FORMAT(e, "%*s%s(&%s, %s%s%s, %s, first, count%s, patches);\n", (int)indent, "",
-                        name, window, t->x.name, offset, group, itg_emit_number(e, t->x.zero),
-                        wide ? "" : itg_emit_text(e, ", %s", itg_emit_number(e, t->padded)));
+        ITG_EMIT_FORMAT(e, "%*s%s(&%s, %s%s%s, %s, first, count%s, %s);\n", (int)indent, "", name,
+                        window, t->x.name, offset, group, itg_emit_number(e, t->x.zero),
+                        wide ? "" : itg_emit_text(e, ", %s", itg_emit_number(e, t->padded)), to);
         return;
     }
     const char *row = itg_dtype_name(t->row);
@@ -269,9 +276,9 @@ void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
         itg_emit_template(&e->helpers, rows_text, type, ctype, row, itg_emit_ctype(t->row),
                           wide ? "int64_t" : "int32_t", NULL);
     const char *depth = itg_emit_number(e, t->depth);
-    ITG_EMIT_FORMAT(e, "%*s%s(%s%s + first * %s, %s, 1, %s, count, %s, %s, patches);\n",
-                    (int)indent, "", name, t->x.name, offset, depth, depth,
-                    itg_emit_number(e, t->x.zero), depth, itg_emit_number(e, t->padded));
+    ITG_EMIT_FORMAT(e, "%*s%s(%s%s + first * %s, %s, 1, %s, count, %s, %s, %s);\n", (int)indent, "",
+                    name, t->x.name, offset, depth, depth, itg_emit_number(e, t->x.zero), depth,
+                    itg_emit_number(e, t->padded), to);
 }
 
 void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,

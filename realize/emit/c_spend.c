@@ -5,10 +5,11 @@
 
 /* Approximate instructions to unpack a code, to gather one, for a position, and for a tile of a
  * block. Of codes that stay in their place: START for each that is gathered, OUTPUT for an output,
- * and for each product 1 / SLOWER, bits / JOIN of a width with spare bits, and 1 / UNPAIRED without
- * instructions for pairs. The last is less than a Cortex-M3 takes (0.4), for it unpacks slowly. */
+ * and for each product 1 / SLOWER, bits * bits / JOIN of a width with spare bits, and 1 / UNPAIRED
+ * without instructions for pairs. The last is less than a Cortex-M3 takes (0.4), for it unpacks
+ * slowly. */
 enum { UNPACK = 5, GATHER = 3, POSITION = 40, TILE = 100, MOST_AT_ONCE = 64 };
-enum { START = 2, OUTPUT = 20, SLOWER = 24, JOIN = 32, UNPAIRED = 48 };
+enum { START = 2, OUTPUT = 20, SLOWER = 24, JOIN = 300, UNPAIRED = 48 };
 
 static int64_t parts(int64_t count, int64_t size)
 {
@@ -74,7 +75,7 @@ static void choose(const itg_emitter *e, itg_emit_mac_view t, uint64_t most, boo
 static double cost_in_place(const itg_emit_mac_view *t, int64_t bits)
 {
     const double outputs = (double)(t->patches * t->filters);
-    const double joins = 16 % bits != 0 ? (double)bits / JOIN : 0;
+    const double joins = 16 % bits != 0 ? (double)(bits * bits) / JOIN : 0;
     return (double)t->patches * (double)((GATHER + START) * t->depth + 2 * POSITION) +
            outputs * (OUTPUT + (double)t->depth * (1.0 / SLOWER + joins));
 }
