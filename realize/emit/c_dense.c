@@ -113,11 +113,6 @@ static const char bytes_text[] =
 
 static const char end_text[] = "    sums[0] = sum, sums[1] = sum_too;\n";
 
-static itg_emit_words words_of(const itg_emitter *e, const itg_emit_mac_view *t, int64_t bits)
-{
-    return itg_emit_words_of(bits, t->depth, e->dense_codes[bits] >= ITG_EMIT_LARGE);
-}
-
 /* Whether each weight is used once, and codes can lie as described. */
 static bool has_form(const itg_emit_mac_view *t, const itg_pvalue *w)
 {
@@ -139,17 +134,17 @@ void itg_emit_dense_count(itg_emitter *e)
 
 void itg_emit_dense_describe(const itg_emitter *e, itg_emit_mac_view *t, const itg_pvalue *w)
 {
-    if (!has_form(t, w)) return;
-    const itg_emit_words l = words_of(e, t, w->q.bits);
+    t->dense = has_form(t, w);
+    if (!t->dense) return;
+    const itg_emit_words l = itg_emit_words_for(e, t);
     const int64_t length = 2 * (l.groups * ITG_EMIT_GROUP + l.rest * l.fields);
-    if (!itg_emit_words_fit(&l, t)) return;
-    t->dense = true;
-    if (length > t->padded) t->padded = length;
+    t->dense = itg_emit_words_fit(&l, t);
+    if (t->dense && length > t->padded) t->padded = length;
 }
 
 const char *itg_emit_dense_weights(itg_emitter *e, const itg_emit_mac_view *t)
 {
-    const itg_emit_words l = words_of(e, t, e->p->values[t->w_value].q.bits);
+    const itg_emit_words l = itg_emit_words_for(e, t);
     return itg_emit_words_array(e, t, &l);
 }
 
@@ -187,7 +182,7 @@ void itg_emit_dense_helpers(itg_emitter *e)
 void itg_emit_dense_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
     const itg_pvalue *w = &e->p->values[t->w_value];
-    const itg_emit_words l = words_of(e, t, w->q.bits);
+    const itg_emit_words l = itg_emit_words_for(e, t);
     itg_emit_dense_helpers(e);
     if (itg_emit_needs(e, itg_emit_text(e, "dense_%d", (int)l.bits))) write_function(e, &l);
     ITG_EMIT_FORMAT(e, "%*sconst int32_t start = dense_start(patches, %s, %s);\n", (int)indent, "",
@@ -197,7 +192,7 @@ void itg_emit_dense_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t in
 
 void itg_emit_dense_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
-    const itg_emit_words l = words_of(e, t, e->p->values[t->w_value].q.bits);
+    const itg_emit_words l = itg_emit_words_for(e, t);
     const char *bytes = itg_emit_number(e, itg_emit_words_row(&l)), *in = t->weights;
     const char *group =
         t->groups > 1

@@ -33,6 +33,13 @@ static const char begin_text[] = "/* HELIUM: vectors of 128 bits. */\n"
                                  "#else\n"
                                  "#define QUICK static\n"
                                  "#endif\n"
+                                 "#ifndef __clang__ /* loads that move need more registers */\n"
+                                 "#define QUICK_IN_ORDER \\\n"
+                                 "    static __attribute__((noipa, unused, optimize(\"O2\", "
+                                 "\"no-schedule-insns\")))\n"
+                                 "#else\n"
+                                 "#define QUICK_IN_ORDER QUICK ONCE\n"
+                                 "#endif\n"
                                  "#endif\n"
                                  "#endif\n\n";
 
@@ -54,6 +61,37 @@ static const char sums_text[] =
     "    int32_t depth, step;\n"
     "    int16_t zero, lo, hi;\n"
     "} helium_layer;\n"
+    "#endif\n\n";
+
+static const char codes_text[] =
+    "#ifdef HELIUM\n"
+    "/* Codes of four channels, or the first few, from their sums. */\n"
+    "static inline void helium_put$1(int32x4_t v, int32x4_t multiplier, int32x4_t shift, int32_t "
+    "zero,\n"
+    "                                int32x4_t lo, int32x4_t hi, int32_t filters, int8_t *y)\n"
+    "{\n"
+    "    v = helium_scale$1(v, multiplier, shift);\n"
+    "    v = vminq_s32(vmaxq_s32(vqaddq_n_s32(v, zero), lo), hi);\n"
+    "    if (filters > 3)\n"
+    "        vstrbq_s32(y, v);\n"
+    "    else\n"
+    "        vstrbq_p_s32(y, v, vctp32q((uint32_t)filters));\n"
+    "}\n"
+    "#endif\n\n";
+
+static const char dense_codes_text[] =
+    "#ifdef HELIUM\n"
+    "static ONCE void helium_codes$1(const helium_layer *l, const uint32_t *sums, const int32_t "
+    "*terms,\n"
+    "                                int32_t filters, uint8_t *y)\n"
+    "{\n"
+    "    const int32x4_t bias = vldrwq_s32(terms), multiplier = vldrwq_s32(terms + 4);\n"
+    "    const int32x4_t shift = vldrbq_s32((const int8_t *)(terms + 8));\n"
+    "    const int32x4_t v = vaddq_s32(vldrwq_s32((const int32_t *)sums), bias);\n"
+    "    helium_put$1(v, multiplier, shift, l->zero, vdupq_n_s32(l->lo), vdupq_n_s32(l->hi), "
+    "filters,\n"
+    "                 (int8_t *)y);\n"
+    "}\n"
     "#endif\n\n";
 
 static const char dot_text[] =
@@ -91,12 +129,7 @@ static const char dot_text[] =
     "            v = vsetq_lane_s32((int32_t)s1, v, 1);\n"
     "            v = vsetq_lane_s32((int32_t)s2, v, 2);\n"
     "            v = vsetq_lane_s32((int32_t)s3, v, 3);\n"
-    "            v = helium_scale$1(vaddq_s32(v, bias), multiplier, shift);\n"
-    "            v = vminq_s32(vmaxq_s32(vqaddq_n_s32(v, zero), lo), hi);\n"
-    "            if (filters > 3)\n"
-    "                vstrbq_s32(out, v);\n"
-    "            else\n"
-    "                vstrbq_p_s32(out, v, vctp32q((uint32_t)filters));\n"
+    "            helium_put$1(vaddq_s32(v, bias), multiplier, shift, zero, lo, hi, filters, out);\n"
     "        }\n"
     "    }\n"
     "}\n"
@@ -379,6 +412,26 @@ static const int32_t *order_of(itg_emitter *e, const itg_emit_mac_view *t, int64
     return order;
 }
 
+static void need_codes(itg_emitter *e, const char *left)
+{
+    if (itg_emit_needs(e, itg_emit_text(e, "helium_put%s", left)))
+        itg_emit_template(&e->helpers, codes_text, left, NULL);
+}
+
+/* A dense layer whose input is one row of bytes. */
+static void write_dense(itg_emitter *e, const itg_emit_helium_sums *h)
+{
+    int64_t count;
+    const int32_t *order = order_of(e, h->t, QUAD, &count);
+    if (order == NULL) return;
+    itg_emit_helium_begin(e, h, order, count, h->t->x.zero + (h->flip ? 128 : 0));
+    need_codes(e, h->left);
+    if (itg_emit_needs(e, itg_emit_text(e, "helium_codes%s", h->left)))
+        itg_emit_template(&e->helpers, dense_codes_text, h->left, NULL);
+    itg_emit_helium_dense(e, h);
+    itg_emit_helium_end(e);
+}
+
 static void write_sums(itg_emitter *e, const itg_emit_helium_sums *h, const pieces *plan)
 {
     const itg_emit_mac_view *t = h->t;
@@ -392,6 +445,7 @@ static void write_sums(itg_emitter *e, const itg_emit_helium_sums *h, const piec
     if (!matrix) window = itg_emit_window(e, 8, &t->v.w);
     itg_emit_helium_copies(e, !matrix);
     if (plan->filters > 0) itg_emit_helium_unpack(e);
+    need_codes(e, h->left);
     if (itg_emit_needs(e, itg_emit_text(e, "helium_dot%s", h->left)))
         itg_emit_template(&e->helpers, dot_text, h->left, NULL);
     ITG_EMIT_FORMAT(e,
@@ -433,6 +487,8 @@ void itg_emit_helium_mac(itg_emitter *e, const itg_emit_mac_view *t, bool channe
     if (!sets_of(e, &h)) return;
     if (channels)
         itg_emit_helium_depthwise(e, &h);
+    else if (is_matrix(t) && itg_emit_helium_dense_fits(e, &h))
+        write_dense(e, &h);
     else if (plan_of(&h, w->q.bits, &plan))
         write_sums(e, &h, &plan);
     e->layer->constant_bytes = constants;

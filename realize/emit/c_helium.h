@@ -52,6 +52,10 @@ void itg_emit_helium_end(itg_emitter *e);
 /* Write `helium_gather` or `helium_rows`, and `helium_unpack`. (c_helium_rows.c) */
 void itg_emit_helium_copies(itg_emitter *e, bool window);
 void itg_emit_helium_unpack(itg_emitter *e);
+/* Whether a layer has the form for dense layers of codes below 8 bits, and writes its loop after
+ * `helium_codes`. (c_helium_dense.c) */
+bool itg_emit_helium_dense_fits(const itg_emitter *e, const itg_emit_helium_sums *h);
+void itg_emit_helium_dense(itg_emitter *e, const itg_emit_helium_sums *h);
 /* Writes a depthwise convolution. (c_helium_depthwise.c) */
 void itg_emit_helium_depthwise(itg_emitter *e, const itg_emit_helium_sums *h);
 #endif

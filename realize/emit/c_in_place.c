@@ -184,25 +184,25 @@ static const char take_text[] =
 static const char helium_macros[] =
     "#ifdef HELIUM\n"
     "/* Lanes 0 to n - 1, so many bytes and codes apart; further ones are the last. */\n"
-    "#define LANES(n, bytes, codes) \\\n"
+    "#define HELIUM_LANES(n, bytes, codes) \\\n"
     "    { \\\n"
     "        const uint32x4_t at = vminq_u32(lane, vdupq_n_u32((uint32_t)((n) - 1))); \\\n"
     "        apart = vmulq_n_u32(at, bytes); \\\n"
     "        place = vreinterpretq_u16_u32( \\\n"
     "            vaddq_n_u32(vmulq_n_u32(at, (codes) * 0x10001u), 0x20000)); \\\n"
     "    }\n"
-    "#define LANES_FEWER(n, bytes, codes) \\\n"
-    "    if ((n) < 4) LANES(n, bytes, codes)\n"
-    "#define LANES_WORD(p) \\\n"
+    "#define HELIUM_FEWER(n, bytes, codes) \\\n"
+    "    if ((n) < 4) HELIUM_LANES(n, bytes, codes)\n"
+    "#define HELIUM_WORD(p) \\\n"
     "    vldrwq_gather_offset_u32((const uint32_t *)(const void *)(p), apart)\n"
-    "#define LANES_SHIFT(w, by) ((by) == 0 ? (w) : vshrq_n_u32(w, (by) == 0 ? 1 : (by)))\n"
-    "#define LANES_FIRST(r, w, top) r = vandq_u32(w, vdupq_n_u32(top));\n"
-    "#define LANES_JOIN(r, w, top, by) \\\n"
+    "#define HELIUM_SHIFT(w, by) ((by) == 0 ? (w) : vshrq_n_u32(w, (by) == 0 ? 1 : (by)))\n"
+    "#define HELIUM_FIRST(r, w, top) r = vandq_u32(w, vdupq_n_u32(top));\n"
+    "#define HELIUM_JOIN(r, w, top, by) \\\n"
     "    r = vorrq_u32(vshrq_n_u32(r, by), vandq_u32(w, vdupq_n_u32(top)));\n"
-    "#define LANES_ONE(w, at, p) \\\n"
+    "#define HELIUM_ONE(w, at, p) \\\n"
     "    vstrbq_scatter_offset_u16(x + (p) / 2 * 4 + (p) % 2, place, \\\n"
-    "                              vreinterpretq_u16_u32(vandq_u32(LANES_SHIFT(w, at), codes)));\n"
-    "#define LANES_TWO(w, at, v, then, p) LANES_ONE(w, at, p) LANES_ONE(v, then, (p) + 1)\n"
+    "                              vreinterpretq_u16_u32(vandq_u32(HELIUM_SHIFT(w, at), codes)));\n"
+    "#define HELIUM_TWO(w, at, v, then, p) HELIUM_ONE(w, at, p) HELIUM_ONE(v, then, (p) + 1)\n"
     "#endif\n\n";
 
 /* What is written behind the last code is less than a vector. */
@@ -218,13 +218,6 @@ static const char helium_text[] =
 static bool has_groups(const itg_emitter *e, int64_t bits)
 {
     return e->stay_codes[bits] >= ITG_EMIT_LARGE;
-}
-
-static itg_emit_words words_of(const itg_emitter *e, const itg_emit_mac_view *t)
-{
-    const int64_t bits = e->p->values[t->s->inputs[1]].q.bits;
-    const int64_t codes = t->dense ? e->dense_codes[bits] : e->stay_codes[bits];
-    return itg_emit_words_of(bits, t->depth, codes >= ITG_EMIT_LARGE);
 }
 
 /* Whether codes could be multiplied where they lie. */
@@ -255,14 +248,14 @@ void itg_emit_stays_count(itg_emitter *e)
 bool itg_emit_stays(const itg_emitter *e, const itg_emit_mac_view *t)
 {
     if (!has_form(e, t)) return false;
-    const itg_emit_words l = words_of(e, t);
+    const itg_emit_words l = itg_emit_words_for(e, t);
     return !itg_emit_words_alternate(&l) ||
            (!e->unpacked[t->s->inputs[1]] && itg_emit_words_fit(&l, t));
 }
 
 const char *itg_emit_stays_weights(itg_emitter *e, const itg_emit_mac_view *t)
 {
-    const itg_emit_words l = words_of(e, t);
+    const itg_emit_words l = itg_emit_words_for(e, t);
     return itg_emit_words_alternate(&l) ? itg_emit_words_array(e, t, &l)
                                         : itg_emit_packed(e, (int32_t)t->w_value, t->order, t->tag);
 }
@@ -300,7 +293,7 @@ void itg_emit_in_place_begin(itg_emitter *e, const itg_emit_mac_view *t)
 
 void itg_emit_in_place_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
-    const itg_emit_words l = words_of(e, t);
+    const itg_emit_words l = itg_emit_words_for(e, t);
     const int64_t depth = (t->depth + 3) / 4 * 4; /* zeros stand behind the codes */
     const itg_pvalue *w = &e->p->values[t->w_value];
     itg_emit_dense_helpers(e);
@@ -320,7 +313,7 @@ void itg_emit_in_place_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t
 
 void itg_emit_in_place_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
 {
-    const itg_emit_words l = words_of(e, t);
+    const itg_emit_words l = itg_emit_words_for(e, t);
     const char *depth = itg_emit_number(e, t->depth);
     const bool words = itg_emit_words_alternate(&l);
     const char *row = words ? itg_emit_number(e, itg_emit_words_row(&l)) : depth;
@@ -349,7 +342,7 @@ static bool any_groups(const itg_emitter *e, int64_t bits)
 
 static void write_helium_take(itg_emitter *e, const itg_emit_words *l)
 {
-    static const itg_emit_words_loop loop = {.name = "LANES", .type = "uint32x4_t", .one = true};
+    static const itg_emit_words_loop loop = {.name = "HELIUM", .type = "uint32x4_t", .one = true};
     if (itg_emit_needs(e, "lanes")) itg_strbuf_add(&e->helpers, helium_macros);
     itg_emit_template(&e->helpers, helium_text, itg_emit_number(e, l->bits), pair_mask(e, l), NULL);
     if (l->spare == 0) /* groups are like the rest */
@@ -383,7 +376,7 @@ static void write_take(itg_emitter *e, const itg_emit_words *l)
 static void write_channels(itg_emitter *e, const itg_emit_mac_view *t, const char *function,
                            int32_t indent, const char *first, const char *count, const char *last)
 {
-    const itg_emit_words l = words_of(e, t);
+    const itg_emit_words l = itg_emit_words_for(e, t);
     const int64_t row = itg_emit_words_row(&l), group = itg_emit_words_rows(&l, t) * row;
     const char *from =
         t->groups > 1 ? itg_emit_text(e, " + g * %s", itg_emit_number(e, group)) : "";
@@ -400,7 +393,7 @@ static void write_channels(itg_emitter *e, const itg_emit_mac_view *t, const cha
 void itg_emit_stays_unpack(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                            const char *first, const char *count)
 {
-    const itg_emit_words l = words_of(e, t);
+    const itg_emit_words l = itg_emit_words_for(e, t);
     const int64_t pairs = (t->depth + 3) / 4 * 2 - l.groups * ITG_EMIT_GROUP;
     const int64_t zero = t->w_zero - itg_emit_least_code(&e->p->values[t->w_value]);
     if (itg_emit_needs(e, itg_emit_text(e, "take_%d", (int)l.bits))) write_take(e, &l);
@@ -412,7 +405,7 @@ void itg_emit_stays_unpack(itg_emitter *e, const itg_emit_mac_view *t, int32_t i
 void itg_emit_stays_helium(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                            const char *first, const char *count)
 {
-    const itg_emit_words l = words_of(e, t);
+    const itg_emit_words l = itg_emit_words_for(e, t);
     if (itg_emit_needs(e, itg_emit_text(e, "helium_take_%d", (int)l.bits)))
         write_helium_take(e, &l);
     write_channels(e, t, "helium_take", indent, first, count, "");

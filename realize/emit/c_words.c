@@ -18,6 +18,13 @@ itg_emit_words itg_emit_words_of(int64_t bits, int64_t depth, bool loop)
     return l;
 }
 
+itg_emit_words itg_emit_words_for(const itg_emitter *e, const itg_emit_mac_view *t)
+{
+    const int64_t bits = e->p->values[t->s->inputs[1]].q.bits;
+    const int64_t codes = t->dense ? e->dense_codes[bits] : e->stay_codes[bits];
+    return itg_emit_words_of(bits, t->depth, codes >= ITG_EMIT_LARGE);
+}
+
 /* Returns the bit, of a channel's words, where bit b of the first code of pair p is. */
 static int64_t bit_at(const itg_emit_words *l, int64_t p, int64_t b)
 {
@@ -209,23 +216,24 @@ void itg_emit_words_lanes(itg_strbuf *out, const itg_emit_words *l, const itg_em
     const char *count = groups ? "groups" : "rest";
     const int all = groups ? 4 : 4 * unit;
     itg_strbuf_format(out,
-                      "    LANES(4, %d, %d)\n"
+                      "    %s_LANES(4, %d, %d)\n"
                       "    for (; %s > 0; %s -= %d, in += %d, x += %d) {\n",
-                      bytes, codes, count, count, all, 4 * bytes, 4 * codes);
+                      loop->name, bytes, codes, count, count, all, 4 * bytes, 4 * codes);
     if (groups) {
-        itg_strbuf_format(out, "        LANES_FEWER(groups, %d, %d)\n        %s r;\n", bytes, codes,
-                          loop->type);
+        itg_strbuf_format(out, "        %s_FEWER(groups, %d, %d)\n        %s r%s;\n", loop->name,
+                          bytes, codes, loop->type, loop->one ? "" : ", r_too");
         write_group(out, l, loop);
     }
     for (int j = 0; j < unit && !groups; j++) {
         pairs list = {.count = 0};
         if (j > 0) itg_strbuf_add(out, "        if (rest == 1) break;\n");
-        itg_strbuf_format(out, "        LANES_FEWER((rest + %d) / %d, %d, %d)\n", unit - 1 - j,
-                          unit, bytes, codes);
+        itg_strbuf_format(out, "        %s_FEWER((rest + %d) / %d, %d, %d)\n", loop->name,
+                          unit - 1 - j, unit, bytes, codes);
         write_words(out, l, loop, j);
-        add_pairs(&list, 'w', 0, l->bits, l->fields);
+        add_pairs(&list, 'w', 0, l->bits, loop->bytes ? l->fields / 2 : l->fields);
         write_pairs(out, &list, loop->name, "", j * (int)l->fields);
     }
     itg_strbuf_add(out, "    }\n");
-    if (groups) itg_strbuf_format(out, "    in += groups * %d, x += groups * %d;\n", bytes, codes);
+    if (groups) itg_strbuf_format(out, "    in += groups * %d;\n", bytes);
+    if (groups && loop->one) itg_strbuf_format(out, "    x += groups * %d;\n", codes);
 }

@@ -27,6 +27,8 @@ enum {
 
 /* loop: whether there are groups. */
 itg_emit_words itg_emit_words_of(int64_t bits, int64_t depth, bool loop);
+/* Of a layer that is dense, or else stays. */
+itg_emit_words itg_emit_words_for(const itg_emitter *e, const itg_emit_mac_view *t);
 /* Whether the words of two channels alternate. */
 static inline bool itg_emit_words_alternate(const itg_emit_words *l)
 {
@@ -54,13 +56,15 @@ typedef struct itg_emit_words_loop {
     const char *step;        /* what else follows a group: "x += 32" */
     const char *rest_step;   /* the same of a word of the rest, if pairs are not counted by `p` */
     bool counted;
-    bool one; /* of one channel alone: `w`; else `w` and `w_too` */
+    bool one;   /* of one channel alone: `w`; else `w` and `w_too` */
+    bool bytes; /* lanes are bytes: each of the first half of pairs comes with one of the other */
 } itg_emit_words_loop;
 /* Writes the loop over `groups` groups, if any layer has groups, and that over `rest` words. */
 void itg_emit_words_loops(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
                           bool groups);
-/* Writes either for Helium, four groups or words in the lanes of vectors: LANES(n, bytes, codes)
- * says how many there are, and how far they are from each other in memory and in their places. */
+/* Writes either for Helium, four groups or words in the lanes of vectors: X_LANES(n, bytes, codes)
+ * says how many there are, and how far they are from each other in memory and in their places;
+ * X_FEWER does that if they are less than four. */
 void itg_emit_words_lanes(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
                           bool groups);
 #endif

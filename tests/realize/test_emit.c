@@ -405,26 +405,30 @@ static int32_t add_dense(maker *m, int32_t x, int64_t outputs)
     return s->outputs[0];
 }
 
-/* Layers one after another: windows, layers of one position, or deep ones of a few. */
-typedef enum chain_kind { WINDOWS, DENSE, FEW } chain_kind;
+/* Layers one after another: windows, layers of one position, deep ones of a few, or large ones of
+ * one for vectors. */
+typedef enum chain_kind { WINDOWS, DENSE, FEW, LARGE } chain_kind;
 
 static int32_t add_layer(maker *m, int32_t x, chain_kind kind, bool last)
 {
     if (kind == WINDOWS) return add_convolution(m, x);
     if (kind == FEW) return add_dense(m, x, pick(m, 32, 80));
+    if (kind == LARGE) return add_dense(m, x, pick(m, 30, 160));
     return add_dense(m, x, last ? pick(m, 1, 9) : pick(m, 1, 60) * (chance(m, 2) ? 4 : 1));
 }
 
 static itg_program *chain_of(uint64_t seed, chain_kind kind)
 {
-    maker m = {.integer = true, .seed = seed};
+    maker m = {.integer = true, .doubling = kind == LARGE, .seed = seed};
     itg_error err = {0};
     itg_rng_init(&m.rng, seed);
     assert_int_equal(itg_program_create("chain", &m.p, NULL), ITG_OK);
     itg_shape image = {4, {1, pick(&m, 1, 9), pick(&m, 5, 20), pick(&m, 5, 20)}};
     if (kind == DENSE) image = (itg_shape){4, {1, pick(&m, 1, 120), 1, 1}};
     if (kind == FEW) image = (itg_shape){4, {1, pick(&m, 32, 80), 1, pick(&m, 2, 7)}};
-    int32_t input = add_value(&m, ITG_F32, image), x = add_codes(&m, image, NULL);
+    if (kind == LARGE) image = (itg_shape){4, {1, pick(&m, 100, 300), 1, 1}};
+    int32_t input = add_value(&m, ITG_F32, image);
+    int32_t x = kind == LARGE ? add_bytes(&m, image) : add_codes(&m, image, NULL);
     itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
     s->inputs[0] = input;
     s->outputs[0] = x;
@@ -717,6 +721,32 @@ static void codes_of_dense_layers_are_multiplied_where_they_lie(void **state)
     assert_true(whole >= 16 && pieces >= 8);
 }
 
+/* Vectors in plain C under the sanitizers. */
+static void vectors_multiply_codes_of_dense_layers(void **state)
+{
+    (void)state;
+    if (!has_compiler()) {
+        print_message("skipped: no compiler\n");
+        skip();
+    }
+    static const char flags[] = FLAGS " -D__ARM_FEATURE_MVE=1 -isystem " TEST_ARM
+                                      " -fsanitize=address,undefined -fno-sanitize-recover=all";
+    int vectors = 0, joined = 0, bytes = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        itg_error err = {0};
+        itg_program *p = chain_of(seed, LARGE);
+        if (emits(p, "net", 2, &err) && mentions(FOLDER "/net.c", "  helium_dense_")) {
+            compile_and_run("net", flags, seed);
+            vectors++;
+            joined += mentions(FOLDER "/net.c", "SUMS_JOIN(r_too");
+            bytes += mentions(FOLDER "/net.c", "vmladavaq_u8(s, vreinterpretq_u8_u16(x)");
+        }
+        itg_program_destroy(p);
+    }
+    print_message("%d by vectors, %d with codes in pieces, %d as bytes\n", vectors, joined, bytes);
+    assert_true(vectors >= 8 && joined >= 4 && bytes >= 4);
+}
+
 /* Arm's 32-bit words under the sanitizers, without and with its pairs of products. */
 static void codes_may_stay_where_they_lie(void **state)
 {
@@ -840,6 +870,7 @@ int main(void)
         cmocka_unit_test(the_headers_quantizer_gives_the_executors_codes),
         cmocka_unit_test(the_headers_argmax_gives_the_first_of_the_greatest),
         cmocka_unit_test(codes_of_dense_layers_are_multiplied_where_they_lie),
+        cmocka_unit_test(vectors_multiply_codes_of_dense_layers),
         cmocka_unit_test(codes_may_stay_where_they_lie),
         cmocka_unit_test(weights_take_their_bits_to_the_byte),
         cmocka_unit_test(what_is_float_is_refused_before_any_file),
