@@ -16,7 +16,8 @@ enum {
     WORDS = 9 /* of terms, for four sums */,
     LANES = 16,
     MOST_ROWS = 64,
-    WIDE_TILE = 8
+    WIDE_TILE = 8,
+    DOT = 12
 };
 
 static const char begin_text[] = "/* HELIUM: vectors of 128 bits. */\n"
@@ -310,17 +311,30 @@ static int64_t rows_beside(const itg_emit_helium_sums *h, int64_t filters, int64
     return rows < most ? rows : most;
 }
 
+/* Returns the approximate instructions of a channel: one for each code that is unpacked, DOT for
+ * each vector of terms and quad of filters. */
+static double cost_of(const itg_emit_mac_view *t, const pieces *p)
+{
+    const double blocks = (double)((t->patches + p->rows - 1) / p->rows);
+    const double vectors = (double)(t->patches * p->row) / LANES;
+    return (double)t->depth * blocks + DOT * vectors / (double)p->quad;
+}
+
+/* Finds the tile with the least cost. Returns false if none fits. */
 static bool plan_of(const itg_emit_helium_sums *h, int64_t bits, pieces *out)
 {
     const itg_emit_mac_view *t = h->t;
-    out->row = (t->depth + LANES - 1) / LANES * LANES;
-    out->filters = bits == 8 && out->row == t->depth ? 0 : WIDE_TILE;
-    if (out->filters * t->depth > (int64_t)h->room / 4 && out->filters > 0) out->filters = QUAD;
-    if (out->filters > t->filters) out->filters = t->filters;
-    while (out->filters > 1 && rows_beside(h, out->filters, out->row) < 1)
-        out->filters /= 2;
-    out->quad = out->filters > 0 && out->filters < QUAD ? out->filters : QUAD;
-    out->rows = rows_beside(h, out->filters, out->row);
+    pieces p = {.row = (t->depth + LANES - 1) / LANES * LANES, .quad = QUAD};
+    p.rows = rows_beside(h, 0, p.row);
+    *out = p;
+    if (bits == 8 && p.row == t->depth) return p.rows >= 1;
+    out->rows = 0;
+    for (int64_t filters = WIDE_TILE; filters >= 1; filters /= 2) {
+        p.filters = filters < t->filters ? filters : t->filters;
+        p.quad = p.filters < QUAD ? p.filters : QUAD;
+        p.rows = rows_beside(h, p.filters, p.row);
+        if (p.rows >= 1 && (out->rows < 1 || cost_of(t, &p) < cost_of(t, out))) *out = p;
+    }
     return out->rows >= 1;
 }
 

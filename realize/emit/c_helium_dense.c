@@ -14,7 +14,7 @@ static const char order_text[] =
     " * vector p has pair p of each lane, or the bytes of two vectors stand in one. Returns the "
     "sum.\n"
     " */\n"
-    "QUICK ONCE uint32_t helium_order(const uint8_t *x, int32_t depth, uint8_t flip, int32_t "
+    "QUICK_IN_ORDER uint32_t helium_order(const uint8_t *x, int32_t depth, uint8_t flip, int32_t "
     "lanes,\n"
     "                                 int32_t vectors, int32_t bytes, uint8_t *out)\n"
     "{\n"

@@ -209,7 +209,8 @@ static const char helium_macros[] =
 static const char helium_text[] =
     "#ifdef HELIUM\n"
     "/* x[i] = code i of a channel of $1 bits: `groups` times $1 words, then `rest` words. */\n"
-    "QUICK ONCE void helium_take_$1(const uint8_t *in, int32_t groups, int32_t rest, uint8_t *x)\n"
+    "QUICK_IN_ORDER void helium_take_$1(const uint8_t *in, int32_t groups, int32_t rest, uint8_t "
+    "*x)\n"
     "{\n"
     "    const uint32x4_t lane = vidupq_n_u32(0, 1), codes = vdupq_n_u32($2);\n"
     "    uint32x4_t apart, w;\n"
