@@ -162,7 +162,8 @@ static void write_layers(itg_emitter *e)
 static const char prologue_text[] =
     "#include \"$1.h\"\n\n"
     "#if defined(__GNUC__) && !defined(__clang__)\n"
-    "/* gcc 12 takes what is stored to an address that it computes as a number for a store through a\n"
+    "/* gcc 12 takes what is stored to an address that it computes as a number for a store through "
+    "a\n"
     " * null pointer, and leaves calls of such a function out (-O2, -O3). */\n"
     "#pragma GCC optimize(\"no-delete-null-pointer-checks\")\n"
     "#endif\n"
