@@ -1,7 +1,7 @@
 /* Weights as words: where codes lie, and the text that takes them. */
 #include "realize/emit/c_words.h"
 
-enum { WASTE = 32, FEW = 256 /* bytes */ };
+enum { WASTE = 32, FEW = 512 /* bytes */ };
 
 /* ---- where codes lie ---- */
 

@@ -797,7 +797,7 @@ static int64_t bytes_of_arrays(const char *path)
             continue;
         const int64_t least = (codes * bits + 7) / 8;
         if (how != 'w') assert_int_equal(bytes, least);
-        assert_in_range(bytes, least, least + least / 32 + 256);
+        assert_in_range(bytes, least, least + least / 32 + 512);
         sum += bytes;
     }
     free(text);
