@@ -162,9 +162,8 @@ static void write_layers(itg_emitter *e)
 static const char prologue_text[] =
     "#include \"$1.h\"\n\n"
     "#if defined(__GNUC__) && !defined(__clang__)\n"
-    "/* gcc 12 takes what is stored to an address that it computes as a number for a store through "
-    "a\n"
-    " * null pointer, and leaves calls of such a function out (-O2, -O3). */\n"
+    "/* gcc 12 takes a store to an address that it computed as a number for one through a null\n"
+    " * pointer, and leaves calls of such a function out (-O2, -O3). */\n"
     "#pragma GCC optimize(\"no-delete-null-pointer-checks\")\n"
     "#endif\n"
     "/* HOT: loops worth several versions where the machine chooses among them when the program\n"

@@ -82,6 +82,7 @@ static const char codes_text[] =
 
 static const char dense_codes_text[] =
     "#ifdef HELIUM\n"
+    "/* The same of sums in memory, with their terms. */\n"
     "static ONCE void helium_codes$1(const helium_layer *l, const uint32_t *sums, const int32_t "
     "*terms,\n"
     "                                int32_t filters, uint8_t *y)\n"

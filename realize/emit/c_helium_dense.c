@@ -9,11 +9,10 @@ enum { VECTOR = 16, ROUND = 4 };
 
 static const char order_text[] =
     "#ifdef HELIUM\n"
-    "/* Puts x into `vectors` vectors of 8 for each four lanes, which are so many pairs of codes "
-    "each:\n"
-    " * vector p has pair p of each lane, or the bytes of two vectors stand in one. Returns the "
-    "sum.\n"
-    " */\n"
+    "/* Puts x into `vectors` vectors of 8 for each four lanes of so many pairs of codes: vector "
+    "p\n"
+    " * has pair p of each lane. bytes: two vectors stand in the bytes of one. Returns the sum. "
+    "*/\n"
     "QUICK_IN_ORDER uint32_t helium_order(const uint8_t *x, int32_t depth, uint8_t flip, int32_t "
     "lanes,\n"
     "                                 int32_t vectors, int32_t bytes, uint8_t *out)\n"
@@ -109,14 +108,10 @@ static void parts_of(const itg_emit_words *l, part out[2])
     out[1] = (part){(rest + unit - 1) / unit, unit * l->fields};
 }
 
-static int64_t order_bytes(const itg_emit_words *l)
+/* Returns the bytes of a part of the input in order. */
+static int64_t order_bytes(const itg_emit_words *l, part p)
 {
-    part parts[2];
-    parts_of(l, parts);
-    int64_t vectors = 0;
-    for (int i = 0; i < 2; i++)
-        vectors += (parts[i].lanes + ROUND - 1) / ROUND * parts[i].vectors;
-    return vectors * VECTOR / (has_bytes(l) ? 2 : 1);
+    return (p.lanes + ROUND - 1) / ROUND * p.vectors * VECTOR / (has_bytes(l) ? 2 : 1);
 }
 
 bool itg_emit_helium_dense_fits(const itg_emitter *e, const itg_emit_helium_sums *h)
@@ -126,7 +121,9 @@ bool itg_emit_helium_dense_fits(const itg_emitter *e, const itg_emit_helium_sums
     if (!t->dense || t->groups > 1 || bits == 8 || e->dense_codes[bits] < ITG_EMIT_LARGE)
         return false;
     const itg_emit_words l = itg_emit_words_for(e, t);
-    return order_bytes(&l) <= (int64_t)h->room;
+    part parts[2];
+    parts_of(&l, parts);
+    return order_bytes(&l, parts[0]) + order_bytes(&l, parts[1]) <= (int64_t)h->room;
 }
 
 static void write_function(itg_emitter *e, const itg_emit_words *l)
@@ -176,7 +173,7 @@ void itg_emit_helium_dense(itg_emitter *e, const itg_emit_helium_sums *h)
                 itg_emit_number(e, parts[i].lanes), itg_emit_number(e, parts[i].vectors),
                 has_bytes(&l), itg_emit_number(e, at));
         from = end;
-        at = (parts[0].lanes + ROUND - 1) / ROUND * parts[0].vectors * VECTOR;
+        at += order_bytes(&l, parts[i]);
     }
     ITG_EMIT_FORMAT(
         e,

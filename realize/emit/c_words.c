@@ -5,7 +5,8 @@ enum { WASTE = 32, FEW = 512 /* bytes */ };
 
 /* ---- where codes lie ---- */
 
-itg_emit_words itg_emit_words_of(int64_t bits, int64_t depth, bool loop)
+/* loop: whether there are groups. */
+static itg_emit_words words_of(int64_t bits, int64_t depth, bool loop)
 {
     const int64_t pairs = (depth + 3) / 4 * 2;
     itg_emit_words l = {.bits = bits, .fields = 16 / bits, .words = 1};
@@ -22,7 +23,7 @@ itg_emit_words itg_emit_words_for(const itg_emitter *e, const itg_emit_mac_view 
 {
     const int64_t bits = e->p->values[t->s->inputs[1]].q.bits;
     const int64_t codes = t->dense ? e->dense_codes[bits] : e->stay_codes[bits];
-    return itg_emit_words_of(bits, t->depth, codes >= ITG_EMIT_LARGE);
+    return words_of(bits, t->depth, codes >= ITG_EMIT_LARGE);
 }
 
 /* Returns the bit, of a channel's words, where bit b of the first code of pair p is. */

@@ -25,9 +25,7 @@ enum {
     ITG_EMIT_LARGE = 4096, /* codes that are worth a loop over groups */
 };
 
-/* loop: whether there are groups. */
-itg_emit_words itg_emit_words_of(int64_t bits, int64_t depth, bool loop);
-/* Of a layer that is dense, or else stays. */
+/* Describes the weights of a layer that is dense, or else stays. */
 itg_emit_words itg_emit_words_for(const itg_emitter *e, const itg_emit_mac_view *t);
 /* Whether the words of two channels alternate. */
 static inline bool itg_emit_words_alternate(const itg_emit_words *l)
@@ -64,7 +62,8 @@ void itg_emit_words_loops(itg_strbuf *out, const itg_emit_words *l, const itg_em
                           bool groups);
 /* Writes either for Helium, four groups or words in the lanes of vectors: X_LANES(n, bytes, codes)
  * says how many there are, and how far they are from each other in memory and in their places;
- * X_FEWER does that if they are less than four. */
+ * X_FEWER does that if they are less than four. Behind the groups, x is where the codes of one
+ * channel end; with two, whose inputs lie in whole vectors, it is behind the last vector. */
 void itg_emit_words_lanes(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
                           bool groups);
 #endif
