@@ -49,15 +49,17 @@ static void show(watch *w, const itg_cli_shown *s)
                           w->options.trials > 0 ? w->options.trials : INT64_MAX, now);
 }
 
-/* Reads the run once. Sets *more to whether another process still writes it. */
+/* Reads the run once. Sets *more to whether another process still writes it. That is asked before
+ * the run is read, so that the last reading has all that the process wrote. */
 static itg_status look(watch *w, const itg_cli_args *args, bool *more, itg_error *err)
 {
     itg_cli_shown s = {.args = args};
     itg_cli_holder self;
+    const bool is_written =
+        itg_run_log_check_free(w->log, w->run, itg_cli_claim(&self), NULL) != ITG_OK;
     itg_status status = itg_cli_shown_read(&s, w->log, w->run, err);
     if (status == ITG_OK && s.run.has_goal) show(w, &s);
-    *more = status == ITG_OK && !s.run.record->ended &&
-            itg_run_log_check_free(w->log, w->run, itg_cli_claim(&self), NULL) != ITG_OK;
+    *more = status == ITG_OK && is_written && !s.run.record->ended;
     itg_cli_shown_close(&s);
     return status;
 }

@@ -18,6 +18,6 @@ wait
 "$intaglio" runs show 1 --db "$work/runs.db" >"$work/after"
 cmp "$work/watched" "$work/after"
 grep -Eq "^  state +time limit" "$work/after" || { cat "$work/after"; exit 1; }
-grep -Eq "^[0-9]+ of 1000000 trials, .*best [0-9,]+ bytes at [0-9.]+ % \(trial [0-9]+\)" "$work/progress" || { cat "$work/progress"; exit 1; }
+grep -Eq "^[0-9]+ of 1000000 trials, .*best [0-9,]+ bytes at [0-9.]+ % \(trial [0-9]+\)" "$work/progress" || { echo "progress, then the run:"; cat "$work/progress" "$work/after"; exit 1; }
 # of a run that nobody writes nothing is shown but the run
 "$intaglio" runs show 1 --db "$work/runs.db" --watch 2>/dev/null | cmp - "$work/after"
