@@ -143,6 +143,9 @@ void itg_rng_shuffle(itg_rng *rng, uint32_t *items, size_t count); /* Fisher-Yat
 typedef itg_status (*itg_parallel_fn)(void *context, int worker, int64_t item, itg_error *err);
 itg_status itg_parallel_for(int threads, int64_t items, itg_parallel_fn fn, void *context,
                             itg_error *err);
+/* Returns how many of the threads are worth waking for a loop of so many operations, about a
+ * nanosecond each. */
+int itg_parallel_threads(int threads, double operations);
 /* Sets how many threads another library that uses OpenMP may use on this thread; returns the
  * previous number, to be restored. */
 int itg_parallel_lend(int threads);

@@ -8,7 +8,10 @@
 #include <omp.h>
 #endif
 
-enum { MOST_THREADS = 256 };
+enum {
+    MOST_THREADS = 256,
+    A_THREAD = 50000 /* operations, several times what waking it takes */
+};
 
 static int machine_threads(void)
 {
@@ -93,6 +96,12 @@ itg_status itg_parallel_for(int threads, int64_t items, itg_parallel_fn fn, void
     if (threads > 1) return run_shared(threads, items, fn, context, err);
 #endif
     return run_serially(items, fn, context, err);
+}
+
+int itg_parallel_threads(int threads, double operations)
+{
+    const double worth = operations / A_THREAD;
+    return worth >= threads ? threads : worth < 1 ? 1 : (int)worth;
 }
 
 int itg_parallel_lend(int threads)

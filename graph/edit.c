@@ -1,19 +1,6 @@
 #include "edit.h"
 #include <string.h>
 
-bool itg_is_graph_output(const itg_graph *g, itg_id value)
-{
-    for (int32_t i = 0; i < g->output_count; ++i)
-        if (g->outputs[i] == value) return true;
-    return false;
-}
-
-itg_id itg_only_consumer(const itg_graph *g, itg_id value)
-{
-    const itg_value *v = &g->values[value];
-    return v->reads == 1 && !itg_is_graph_output(g, value) ? (itg_id)v->readers : ITG_NONE;
-}
-
 itg_readers itg_readers_of(const itg_graph *g, itg_id value)
 {
     const itg_value *v = &g->values[value];
@@ -42,8 +29,8 @@ void itg_kill_node(itg_graph *g, itg_id node)
 bool itg_bypass_node(itg_graph *g, itg_id node)
 {
     itg_id in = g->nodes[node].inputs[0], out = g->nodes[node].outputs[0];
-    if (itg_is_graph_output(g, out)) {
-        if (g->values[in].producer == ITG_NONE || itg_is_graph_output(g, in)) return false;
+    if (itg_graph_is_output(g, out)) {
+        if (g->values[in].producer == ITG_NONE || itg_graph_is_output(g, in)) return false;
         const char *name = g->values[in].name;
         g->values[in].name = g->values[out].name;
         g->values[out].name = name;

@@ -5,9 +5,6 @@
 #define ITG_GRAPH_EDIT_H
 #include "internal.h"
 
-/* The node with the only use of a value. ITG_NONE: there are several uses, none, or the value is a
- * graph output. */
-itg_id itg_only_consumer(const itg_graph *g, itg_id value);
 /* The nodes of a sorted graph that read a value, first to last. */
 typedef struct itg_readers {
     itg_id value, node; /* node: the one that itg_next_reader found */
@@ -15,7 +12,6 @@ typedef struct itg_readers {
 } itg_readers;
 itg_readers itg_readers_of(const itg_graph *g, itg_id value);
 bool itg_next_reader(const itg_graph *g, itg_readers *readers); /* false: there is none left */
-bool itg_is_graph_output(const itg_graph *g, itg_id value);
 /* Removes all inputs and outputs of a node. */
 void itg_kill_node(itg_graph *g, itg_id node);
 /* Makes the users of output 0 read input 0 and kills the node. If output 0 is a graph output, its

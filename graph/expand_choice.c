@@ -263,7 +263,7 @@ static bool is_finite(const itg_graph *g, itg_id value, int32_t *steps)
 static bool masks(const itg_graph *g, const itg_node *n, int32_t slot)
 {
     double number;
-    const itg_id reader = itg_only_consumer(g, n->outputs[0]);
+    const itg_id reader = itg_graph_only_reader(g, n->outputs[0]);
     return itg_is_scalar(g, n->inputs[slot], &number) && number <= (double)ITG_MASKED &&
            reader != ITG_NONE && g->nodes[reader].op == ITG_OP_SOFTMAX;
 }

@@ -275,6 +275,19 @@ int32_t itg_graph_use_count(const itg_graph *g, itg_id value)
     return count;
 }
 
+bool itg_graph_is_output(const itg_graph *g, itg_id value)
+{
+    for (int32_t i = 0; i < g->output_count; ++i)
+        if (g->outputs[i] == value) return true;
+    return false;
+}
+
+itg_id itg_graph_only_reader(const itg_graph *g, itg_id value)
+{
+    const itg_value *v = &g->values[value];
+    return v->reads == 1 && !itg_graph_is_output(g, value) ? (itg_id)v->readers : ITG_NONE;
+}
+
 static void replace_reads(itg_graph *g, itg_id node, itg_id from, itg_id to)
 {
     for (int32_t i = 0; i < g->nodes[node].input_count; ++i)

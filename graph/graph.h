@@ -101,6 +101,10 @@ void itg_graph_drop_inputs(itg_graph *g, itg_id node, int32_t keep);
 /* Returns the number of uses of a value: input slots of nodes and graph outputs. It does not walk
  * the nodes. */
 int32_t itg_graph_use_count(const itg_graph *g, itg_id value);
+bool itg_graph_is_output(const itg_graph *g, itg_id value);
+/* Returns the node with the only use of a value. ITG_NONE: there are several uses, none, or the
+ * value is a graph output. It does not walk the nodes either. */
+itg_id itg_graph_only_reader(const itg_graph *g, itg_id value);
 void itg_graph_replace_uses(itg_graph *g, itg_id from,
                             itg_id to); /* node inputs and graph outputs */
 /* Removes unused nodes and values, sorts nodes topologically (ties: old order) and renumbers ids. A

@@ -122,7 +122,7 @@ static void add_binary(chain *c, const itg_node *n, int32_t slot)
 static bool extend(chain *c)
 {
     const itg_graph *g = c->g;
-    itg_id user = itg_only_consumer(g, c->last);
+    itg_id user = itg_graph_only_reader(g, c->last);
     if (user == ITG_NONE) return false;
     const itg_node *n = &g->nodes[user];
     const itg_shape *y = &g->values[c->last].shape;
@@ -206,7 +206,7 @@ static itg_status apply(chain *c, itg_error *err)
     if (g->nodes[c->node].op == ITG_OP_GEMM)
         g->nodes[c->node].attrs.alpha = g->nodes[c->node].attrs.beta = 1.0f;
     while (g->nodes[c->node].outputs[0] != c->last) { /* the folded nodes, first to last */
-        itg_id link = itg_only_consumer(g, g->nodes[c->node].outputs[0]);
+        itg_id link = itg_graph_only_reader(g, g->nodes[c->node].outputs[0]);
         itg_id out = g->nodes[link].outputs[0];
         itg_kill_node(g, link);
         itg_take_output(g, c->node, out);

@@ -52,7 +52,7 @@ static bool find_back(pair *p)
     itg_id value = g->nodes[p->a].outputs[0];
     p->read = p->made;
     for (;;) {
-        itg_id user = itg_only_consumer(g, value);
+        itg_id user = itg_graph_only_reader(g, value);
         if (user == ITG_NONE) return false;
         p->b = user;
         if (itg_reads_channels(g, user, value, &p->read)) return true;

@@ -10,7 +10,7 @@
 /* Whether the only reader of a value is a Softmax along the last axis. */
 static bool is_softmaxed(const itg_graph *g, itg_id value)
 {
-    const itg_id reader = itg_only_consumer(g, value);
+    const itg_id reader = itg_graph_only_reader(g, value);
     if (reader == ITG_NONE) return false;
     const itg_node *n = &g->nodes[reader];
     return n->op == ITG_OP_SOFTMAX && n->opset == 0 &&

@@ -37,7 +37,7 @@ itg_status itg_pass_pad(itg_graph *g, itg_id node, bool *changed, itg_error *err
     (void)err;
     int64_t pad[4];
     if (!spatial_pads(g, &g->nodes[node], pad)) return ITG_OK;
-    itg_id user = itg_only_consumer(g, g->nodes[node].outputs[0]);
+    itg_id user = itg_graph_only_reader(g, g->nodes[node].outputs[0]);
     if (user == ITG_NONE || g->nodes[user].inputs[0] != g->nodes[node].outputs[0] ||
         !takes_pads(&g->nodes[user], g->nodes[node].attrs.pad_value, pad))
         return ITG_OK;

@@ -114,7 +114,8 @@ static move_kind classify(const itg_graph *g, itg_id transpose, itg_id user)
                    ? MOVE_CONSTANT
                    : MOVE_NONE;
     itg_id second = g->values[other].producer;
-    if (n->op == ITG_OP_PRELU || !is_transpose(g, second) || itg_only_consumer(g, other) != user)
+    if (n->op == ITG_OP_PRELU || !is_transpose(g, second) ||
+        itg_graph_only_reader(g, other) != user)
         return MOVE_NONE;
     int32_t rank = g->values[y].shape.rank;
     if (!itg_shape_equal(&g->values[other].shape, &g->values[y].shape) ||
@@ -174,7 +175,7 @@ itg_status itg_pass_transpose(itg_graph *g, itg_id node, bool *changed, itg_erro
     while (is_transpose(g, node)) {
         *changed |= simplify(g, node);
         if (!is_transpose(g, node)) break;
-        itg_id user = itg_only_consumer(g, g->nodes[node].outputs[0]);
+        itg_id user = itg_graph_only_reader(g, g->nodes[node].outputs[0]);
         move_kind kind = user == ITG_NONE ? MOVE_NONE : classify(g, node, user);
         if (kind == MOVE_NONE) break;
         itg_status status = move_down(g, node, user, kind, err);

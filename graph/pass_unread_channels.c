@@ -47,7 +47,7 @@ static bool classify(const itg_graph *g, itg_id node, itg_id value, touch *t)
 static bool add_users(walk *w, itg_id value, const itg_channels *channels)
 {
     const itg_graph *g = w->g;
-    if (itg_is_graph_output(g, value)) return false;
+    if (itg_graph_is_output(g, value)) return false;
     for (itg_readers r = itg_readers_of(g, value); itg_next_reader(g, &r);) {
         touch t = {.node = r.node, .channels = *channels};
         if (!classify(g, r.node, value, &t)) return false;

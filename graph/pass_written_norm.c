@@ -193,7 +193,7 @@ static itg_status find_rms(itg_graph *g, itg_id node, bool *changed, itg_error *
     itg_id x, scale = ITG_NONE;
     double epsilon = 0.0;
     const itg_node *n = &g->nodes[node], *norm = n;
-    const itg_id user = itg_only_consumer(g, n->outputs[0]);
+    const itg_id user = itg_graph_only_reader(g, n->outputs[0]);
     if (scales_rows(g, n) && g->values[n->inputs[0]].producer != ITG_NONE) {
         norm = &g->nodes[g->values[n->inputs[0]].producer];
         scale = n->inputs[1];

@@ -11,6 +11,7 @@
 #define RIDGE 0.03
 #define RIDGE_OF_FEW 0.3     /* times terms / positions beyond those wanted */
 #define NEAR_BYTES (1 << 20) /* of H: it stays in a cache */
+#define FIT_OPERATIONS 32.0  /* for each product of a channel's H, in searching its codes */
 
 void itg_fit_deinit(itg_fit *fit)
 {
@@ -168,6 +169,13 @@ itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, co
 
 /* ---- codes ---- */
 
+int itg_fit_threads(const itg_fit *f)
+{
+    const double depth = (double)f->layer->depth;
+    return itg_parallel_threads(f->how.threads, FIT_OPERATIONS * depth * depth *
+                                                    (double)itg_layer_channels(f->layer));
+}
+
 /* Fits sets of channels with one scale. `from` NULL: searches scales. */
 typedef struct search {
     const itg_fit *f;
@@ -308,8 +316,9 @@ itg_status itg_fit_again(const itg_fit *f, const itg_fit_grid *grid, const float
     const int64_t channels = itg_layer_channels(f->layer), all = codes->scale_count;
     search s = {f, grid, from, codes, channels / all, all == 1 ? 1 : f->layer->rows, 1};
     s.together = count_together(f, s.sets);
-    return itg_parallel_for(f->how.threads, all / s.sets * ((s.sets + s.together - 1) / s.together),
-                            run_sets, &s, err);
+    return itg_parallel_for(itg_fit_threads(f),
+                            all / s.sets * ((s.sets + s.together - 1) / s.together), run_sets, &s,
+                            err);
 }
 
 itg_status itg_fit_search(const itg_fit *f, const itg_fit_grid *grid, itg_fit_codes *codes,

@@ -39,6 +39,8 @@ typedef struct itg_fit_grid {
     bool power_of_two;
 } itg_fit_grid;
 
+/* The threads that are worth waking for a layer of this size. */
+int itg_fit_threads(const itg_fit *fit);
 /* Finds codes and scales. *codes stays as it is if they are no better, or if all weights are
  * zero. */
 itg_status itg_fit_search(const itg_fit *fit, const itg_fit_grid *grid, itg_fit_codes *codes,

@@ -131,11 +131,12 @@ itg_status itg_fit_couple(const itg_fit *f, const double *metric, const itg_fit_
     if (!f->round || codes->scale_count != channels) return ITG_OK;
     coupling s = {f, metric, grid, codes,
                   malloc((size_t)(channels * f->layer->depth) * sizeof *s.errors)};
+    const int threads = itg_fit_threads(f);
     itg_status status = s.errors
-                            ? itg_parallel_for(f->how.threads, channels, set_errors, &s, err)
+                            ? itg_parallel_for(threads, channels, set_errors, &s, err)
                             : itg_fail(err, ITG_NO_MEMORY, "no memory for the codes of a layer");
     if (status == ITG_OK)
-        status = itg_parallel_for(f->how.threads, f->layer->groups, couple_group, &s, err);
+        status = itg_parallel_for(threads, f->layer->groups, couple_group, &s, err);
     free(s.errors);
     return status;
 }

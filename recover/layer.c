@@ -37,29 +37,15 @@ static void set_matrix(const itg_annotated *a, itg_layer *l)
     l->positions = elements / l->depth;
 }
 
-/* Returns the only reader of a value; ITG_NONE: there are several, or it is a graph output. */
-static itg_id only_reader(const itg_graph *g, itg_id value, int32_t *slot)
-{
-    itg_id reader = ITG_NONE;
-    if (itg_graph_use_count(g, value) != 1) return ITG_NONE;
-    for (itg_id n = 0; n < g->node_count; n++)
-        for (int32_t i = 0; i < g->nodes[n].input_count; i++)
-            if (g->nodes[n].inputs[i] == value) {
-                reader = n;
-                *slot = i;
-            }
-    return reader;
-}
-
 /* Finds the Add that alone reads the layer's output and whose other operand has its shape. */
 static void find_add(const itg_annotated *a, itg_layer *l)
 {
     const itg_graph *g = a->graph;
     itg_id value = g->nodes[l->node].outputs[0];
-    int32_t slot = 0;
-    itg_id add = only_reader(g, value, &slot);
+    const itg_id add = itg_graph_only_reader(g, value);
     l->add = ITG_NONE;
     if (add == ITG_NONE || g->nodes[add].op != ITG_OP_ADD) return;
+    const int32_t slot = g->nodes[add].inputs[1] == value;
     itg_id other = g->nodes[add].inputs[1 - slot];
     const itg_edge *edge = itg_annotated_edge(a, add, 1 - slot);
     if (other == value || g->values[other].data || edge == NULL) return;

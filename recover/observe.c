@@ -10,6 +10,7 @@
 #define TILES 8 /* of rows that are multiplied at a time */
 #define TARGET_DIGITS 3
 #define INPUT_DIGITS 2
+#define GATHER_OPERATIONS 4.0          /* for each input and target */
 #define MOST_INPUT 32767.0             /* in units of the step: the most that the digits hold */
 #define MOST_TARGET 8000000.0          /* in units of the step: the most that the digits hold */
 #define MOST_DIGITS (INT64_C(1) << 27) /* at one time: 256 MB */
@@ -238,6 +239,10 @@ static itg_status observe_all(observer *w, itg_error *err)
 {
     const itg_layer *l = w->o->layer;
     int64_t blocks = w->x.columns / (l->taken * ITG_RECOVER_BLOCK), samples = w->o->samples.count;
+    const double gathered = (double)(l->depth * l->groups + itg_layer_channels(l)) *
+                            (double)l->taken * (double)samples * GATHER_OPERATIONS;
+    const double products =
+        (double)l->groups * (double)((l->depth + l->rows) * l->depth) * (double)w->x.columns;
     itg_status status = ITG_OK;
     for (w->first = 0; w->first < samples && status == ITG_OK;
          w->first += blocks * ITG_RECOVER_BLOCK) {
@@ -245,12 +250,14 @@ static itg_status observe_all(observer *w, itg_error *err)
                 count = left < blocks * ITG_RECOVER_BLOCK ? left : blocks * ITG_RECOVER_BLOCK;
         itg_digits_clear(&w->x);
         itg_digits_clear(&w->t);
-        status = itg_parallel_for(w->threads, (count + ITG_RECOVER_BLOCK - 1) / ITG_RECOVER_BLOCK,
-                                  run_block, w, err);
+        status = itg_parallel_for(itg_parallel_threads(w->threads, gathered),
+                                  (count + ITG_RECOVER_BLOCK - 1) / ITG_RECOVER_BLOCK, run_block, w,
+                                  err);
         if (status != ITG_OK) return status;
         w->moments->count += count * l->taken;
-        status = itg_parallel_for(w->threads, l->groups * (items_of(&w->x) + items_of(&w->t)),
-                                  multiply_tiles, w, err);
+        status = itg_parallel_for(itg_parallel_threads(w->threads, products),
+                                  l->groups * (items_of(&w->x) + items_of(&w->t)), multiply_tiles,
+                                  w, err);
         add_sums(w);
     }
     return status;

@@ -84,7 +84,7 @@ static itg_status open_calibration(calibration *c, itg_error *err)
     }
     const size_t n = (size_t)c->id_count, block = (size_t)c->block_samples;
     c->execs = array(workers, 1, sizeof *c->execs);
-    c->histograms = array(workers, n, sizeof *c->histograms);
+    c->histograms = itg_histograms_create(workers * n);
     c->sums = array(block, n, sizeof *c->sums);
     c->folds = array(n, 1, sizeof *c->folds);
     bool has_buffers = true;
@@ -98,8 +98,6 @@ static itg_status open_calibration(calibration *c, itg_error *err)
         return itg_fail(err, ITG_NO_MEMORY,
                         "%s: no memory for the statistics of %zu values on %zu workers",
                         c->graph->name, n, workers);
-    for (size_t i = 0; i < workers * n; i++)
-        itg_histogram_init(&c->histograms[i]);
     for (size_t i = 0; i < workers; i++) {
         itg_status status = itg_float_exec_create(c->graph, c->kernels, &c->execs[i], err);
         if (status != ITG_OK) return status;
@@ -267,14 +265,12 @@ static void hash_stats(itg_stats *stats)
 static itg_status new_stats(const itg_graph *graph, itg_stats **out, itg_error *err)
 {
     itg_stats *stats = calloc(1, sizeof *stats);
-    if (stats) stats->values = array((size_t)graph->value_count, 1, sizeof *stats->values);
+    if (stats) stats->values = itg_histograms_create((size_t)graph->value_count);
     if (!stats || !stats->values) {
         free(stats);
         return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for statistics", graph->name);
     }
     stats->value_count = graph->value_count;
-    for (itg_id v = 0; v < graph->value_count; v++)
-        if (is_measured(&graph->values[v])) itg_histogram_init(&stats->values[v]);
     *out = stats;
     return ITG_OK;
 }

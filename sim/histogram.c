@@ -4,6 +4,7 @@
 #include "kernels/f32_measure.h"
 #include "kernels/math.h"
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NO_EXPONENT = INT32_MIN, BINS_LOG2 = 11 };
@@ -46,6 +47,14 @@ void itg_histogram_init(itg_value_stats *stats)
 {
     memset(stats, 0, sizeof *stats);
     stats->exponent = NO_EXPONENT;
+}
+
+itg_value_stats *itg_histograms_create(size_t count)
+{
+    itg_value_stats *stats = calloc(count ? count : 1, sizeof *stats);
+    for (size_t i = 0; stats && i < count; i++)
+        stats[i].exponent = NO_EXPONENT;
+    return stats;
 }
 
 /* Returns the smallest e with largest < 2^(11+e); largest > 0. */
@@ -150,8 +159,8 @@ void itg_histogram_merge(itg_value_stats *into, const itg_value_stats *from)
     int32_t shift = into->exponent - from->exponent;
     if (shift > 31) shift = 31;
     for (int32_t i = 0; i < ITG_HISTOGRAM_BINS; i++) {
-        into->positive[i >> shift] += from->positive[i];
-        into->negative[i >> shift] += from->negative[i];
+        if (from->positive[i] != 0) into->positive[i >> shift] += from->positive[i];
+        if (from->negative[i] != 0) into->negative[i >> shift] += from->negative[i];
     }
 }
 

@@ -16,6 +16,9 @@ void itg_sums_of(const float *data, int64_t count, itg_sums *out);
 
 /* Sets the statistics of no element. */
 void itg_histogram_init(itg_value_stats *stats);
+/* Returns as many of them, for free(); NULL: no memory. Pages of bins that stay empty are never
+ * written: a network of many layers has most of its memory there. */
+itg_value_stats *itg_histograms_create(size_t count);
 /* Counts the finite elements; sums must be those of data. It changes only exponent, bins and
  * zeros. */
 void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,

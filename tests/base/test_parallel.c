@@ -184,6 +184,18 @@ static void thread_counts_are_bounded(void **state)
     assert_int_equal(itg_thread_count(-3), itg_thread_count(0));
 }
 
+static void threads_that_the_work_is_not_worth_stay_asleep(void **state)
+{
+    (void)state;
+    assert_int_equal(itg_parallel_threads(8, 0), 1);
+    assert_int_equal(itg_parallel_threads(8, 1e4), 1);
+    assert_int_equal(itg_parallel_threads(8, 1e300), 8);
+    assert_int_equal(itg_parallel_threads(1, 1e300), 1);
+    const int some = itg_parallel_threads(256, 1e6);
+    assert_true(some > 1 && some < 256);
+    assert_true(itg_parallel_threads(256, 2e6) > some);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +208,7 @@ int main(void)
         cmocka_unit_test(one_thread_keeps_the_order),
         cmocka_unit_test(loops_within_loops_are_complete),
         cmocka_unit_test(thread_counts_are_bounded),
+        cmocka_unit_test(threads_that_the_work_is_not_worth_stay_asleep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

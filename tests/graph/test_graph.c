@@ -90,22 +90,22 @@ static void test_readers_follow_edits(void **state)
     assert_true(itg_next_reader(g, &readers));
     assert_int_equal(readers.node, g->values[w].producer);
     assert_false(itg_next_reader(g, &readers));
-    assert_int_equal(itg_only_consumer(g, y), ITG_NONE); /* two */
-    assert_int_equal(itg_only_consumer(g, r), g->values[w].producer);
-    assert_int_equal(itg_only_consumer(g, w), ITG_NONE); /* the graph's output */
+    assert_int_equal(itg_graph_only_reader(g, y), ITG_NONE); /* two */
+    assert_int_equal(itg_graph_only_reader(g, r), g->values[w].producer);
+    assert_int_equal(itg_graph_only_reader(g, w), ITG_NONE); /* the graph's output */
 
     itg_graph_set_input(g, g->values[w].producer, 0, z);
-    assert_int_equal(itg_only_consumer(g, y), g->values[r].producer);
-    assert_int_equal(itg_only_consumer(g, z), g->values[w].producer);
+    assert_int_equal(itg_graph_only_reader(g, y), g->values[r].producer);
+    assert_int_equal(itg_graph_only_reader(g, z), g->values[w].producer);
     itg_graph_drop_inputs(g, g->values[y].producer, 1);
-    assert_int_equal(itg_only_consumer(g, x), g->values[y].producer);
+    assert_int_equal(itg_graph_only_reader(g, x), g->values[y].producer);
     const itg_id three[] = {z, z, x};
     assert_int_equal(itg_graph_set_node_inputs(g, g->values[r].producer, three, 3, NULL), ITG_OK);
     assert_int_equal(itg_graph_use_count(g, z), 3);
     assert_int_equal(itg_graph_use_count(g, y), 0);
     itg_kill_node(g, g->values[r].producer);
-    assert_int_equal(itg_only_consumer(g, z), g->values[w].producer);
-    assert_int_equal(itg_only_consumer(g, x), g->values[y].producer);
+    assert_int_equal(itg_graph_only_reader(g, z), g->values[w].producer);
+    assert_int_equal(itg_graph_only_reader(g, x), g->values[y].producer);
     itg_graph_destroy(g);
 }
 
