@@ -228,14 +228,18 @@ static void copy_last(const conv *c, const layout *l, const chunk *k)
     memset(l->rows + count * l->steps, 0, (size_t)(k->tiles->rows - count) * row);
 }
 
-/* Adds to the sums of rows that begin with channel i, at positions [first, first + count). */
+/* Computes the sums of rows that begin with channel i, at positions [first, first + count). */
 static void run_rows(const conv *c, const layout *l, const chunk *k, int64_t i, int64_t first,
                      int64_t count)
 {
     const int64_t rows = i < k->tiled ? k->tiles->rows : 1;
     const bool is_padded = i < k->tiled && i + rows > k->tiled;
+    float start[ITG_F32_MAX_ROWS];
+    for (int64_t r = 0; r < rows; ++r)
+        start[r] = i + r < k->count ? start_of(c, k->first + i + r) : 0.0f;
     const itg_f32_tile tile = {l->sums + i * l->padded + first,
                                l->padded,
+                               start,
                                is_padded ? l->rows : weights_of(c, k->first + i),
                                l->steps,
                                l->planes + first,
@@ -246,38 +250,42 @@ static void run_rows(const conv *c, const layout *l, const chunk *k, int64_t i, 
     itg_f32_tiles_run(k->tiles, rows, count, tile);
 }
 
-static void start_sums(const conv *c, const layout *l, const chunk *k)
-{
-    const int64_t rows = k->tiles->rows, end = (k->tiled + rows - 1) / rows * rows;
-    for (int64_t r = 0; r < (end > k->count ? end : k->count); ++r) {
-        const float start = r < k->count ? start_of(c, k->first + r) : 0.0f;
-        for (int64_t i = 0; i < l->padded; ++i)
-            l->sums[r * l->padded + i] = start;
-    }
-}
-
-static void run_chunk(const conv *c, const layout *l, chunk k)
+/* Copies the sums to the output. Returns whether one is NaN. */
+static bool copy_sums(const conv *c, const layout *l, const chunk *k)
 {
     const itg_window *w = &c->w;
+    int found = 0;
+    for (int64_t r = 0; r < k->count; ++r)
+        for (int64_t p = 0; p < w->out_height; ++p) {
+            const float *sums = l->sums + r * l->padded + p * l->horizontal.size;
+            float *y = c->y + ((k->first + r) * w->out_height + p) * w->out_width;
+            for (int64_t i = 0; i < w->out_width; ++i) {
+                y[i] = sums[i];
+                found |= sums[i] != sums[i];
+            }
+        }
+    return found;
+}
+
+/* Returns whether an output is NaN. */
+static bool run_chunk(const conv *c, const layout *l, chunk k)
+{
     const int64_t rows = k.tiles->rows, lanes = k.tiles->wide_lanes, rest = k.count % rows;
     const int64_t step = (LEAST_STEP + lanes - 1) / lanes * lanes;
     k.tiled = 2 * rest >= rows ? k.count : k.count - rest;
     copy_last(c, l, &k);
-    start_sums(c, l, &k);
     for (int64_t p = 0; p < l->positions; p += step)
         for (int64_t i = 0; i < k.tiled; i += rows)
             run_rows(c, l, &k, i, p, l->positions - p < step ? l->positions - p : step);
     for (int64_t i = k.tiled; i < k.count; ++i)
         run_rows(c, l, &k, i, 0, l->positions);
-    for (int64_t r = 0; r < k.count; ++r)
-        for (int64_t p = 0; p < w->out_height; ++p)
-            memcpy(c->y + ((k.first + r) * w->out_height + p) * w->out_width,
-                   l->sums + r * l->padded + p * l->horizontal.size,
-                   (size_t)w->out_width * sizeof(float));
+    return copy_sums(c, l, &k);
 }
 
-static void run_groups(const conv *c, const layout *l)
+/* Returns whether an output is NaN. */
+static bool run_groups(const conv *c, const layout *l)
 {
+    bool found = false;
     const itg_window *w = &c->w;
     chunk k = {itg_f32_tiles_best(), 0, 0, 0};
     for (int64_t group = 0; group < w->group; ++group) {
@@ -289,20 +297,13 @@ static void run_groups(const conv *c, const layout *l)
             const int64_t left = c->out_channels - i;
             k.first = group * c->out_channels + i;
             k.count = left < l->channels ? left : l->channels;
-            run_chunk(c, l, k);
+            found = run_chunk(c, l, k) || found;
         }
     }
-}
-
-/* ---- one node ---- */
-static bool has_nan(const float *values, int64_t count)
-{
-    int found = 0;
-    for (int64_t i = 0; i < count; ++i)
-        found |= values[i] != values[i];
     return found;
 }
 
+/* ---- one node ---- */
 static bool are_finite(const float *values, int64_t count)
 {
     int found = 0;
@@ -340,8 +341,8 @@ static itg_status run_batch(const itg_call *call, conv *c, int64_t batch)
         goto cleanup;
     }
     for (int64_t n = 0; n < batch; ++n) {
-        if (!define) run_groups(c, &l);
-        if (define || (has_nan(c->y, outputs) && !are_finite(c->weights, weights))) define_all(c);
+        const bool found = !define && run_groups(c, &l);
+        if (define || (found && !are_finite(c->weights, weights))) define_all(c);
         c->x += c->w.channels * c->w.height * c->w.width;
         c->y += outputs;
     }

@@ -10,7 +10,8 @@ bool itg_f32_range(const float *data, int64_t count, float *min, float *max);
 #define ITG_F32_SPARE_BINS 8 /* equal neighbours cost less where they are counted apart */
 #define ITG_F32_SUMS 8
 typedef struct itg_f32_counts {
-    double scale; /* bins a unit; |x| * scale is exact and below `bins` for every x */
+    float scale; /* bins a unit, a power of two: |x| * scale is below `bins` for every x, and exact
+                  * where it is not below 1 */
     int32_t bins;
     /* [2 * bins + ITG_F32_SPARE_BINS], incremented: positive elements, negative elements by
      * magnitude, zeros (their count is the sum of the spare bins). */

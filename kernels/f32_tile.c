@@ -17,20 +17,27 @@
 #define LANES(TYPE) ((int)(sizeof(TYPE) / sizeof(float)))
 
 /* Defines the tile of ROWS x VECTORS vectors. Both are constants, so the loops over them unroll and
- * the sums stay in registers. ADD(x, w, sum) is x * w + sum, rounded once. Fields that the loops
- * need are read in front of them: GCC reads them anew for each plane otherwise. */
-#define DEFINE_TILE(NAME, TARGET, TYPE, ADD, ROWS, VECTORS)                                        \
+ * the sums stay in registers. SPLAT(x) has x in all lanes, ADD(x, w, sum) is x * w + sum, rounded
+ * once. Fields that the loops need are read in front of them: GCC reads them anew for each plane
+ * otherwise. */
+#define DEFINE_TILE(NAME, TARGET, TYPE, SPLAT, ADD, ROWS, VECTORS)                                 \
     TARGET static void NAME(const itg_f32_tile *tile)                                              \
     {                                                                                              \
         TYPE sum[ROWS][VECTORS], x[VECTORS];                                                       \
         const float *row = tile->rows, *base = tile->lanes;                                        \
         const int64_t row_stride = tile->row_stride, plane_stride = tile->plane_stride;            \
         const int64_t planes = tile->planes, taps = tile->taps, *const offset = tile->offset;      \
-        ITG_UNROLL                                                                                 \
-        for (int i = 0; i < ROWS * VECTORS; ++i)                                                   \
-            memcpy(&sum[i / VECTORS][i % VECTORS],                                                 \
-                   tile->out + i / VECTORS * tile->out_stride + i % VECTORS * LANES(TYPE),         \
-                   sizeof(TYPE));                                                                  \
+        if (tile->start) {                                                                         \
+            ITG_UNROLL                                                                             \
+            for (int i = 0; i < ROWS * VECTORS; ++i)                                               \
+                sum[i / VECTORS][i % VECTORS] = SPLAT(tile->start[i / VECTORS]);                   \
+        } else {                                                                                   \
+            ITG_UNROLL                                                                             \
+            for (int i = 0; i < ROWS * VECTORS; ++i)                                               \
+                memcpy(&sum[i / VECTORS][i % VECTORS],                                             \
+                       tile->out + i / VECTORS * tile->out_stride + i % VECTORS * LANES(TYPE),     \
+                       sizeof(TYPE));                                                              \
+        }                                                                                          \
         for (int64_t plane = 0; plane < planes; ++plane, base += plane_stride) {                   \
             for (int64_t tap = 0; tap < taps; ++tap) {                                             \
                 ITG_UNROLL                                                                         \
@@ -63,11 +70,11 @@
         memcpy(sums, sum, sizeof sum);                                                             \
     }
 
-#define DEFINE_TILES(NAME, TARGET, TYPE, ADD, ADD_ONE, ROWS, WIDE, ROW_WIDE)                       \
-    DEFINE_TILE(NAME##_wide, TARGET, TYPE, ADD, ROWS, WIDE)                                        \
-    DEFINE_TILE(NAME##_narrow, TARGET, TYPE, ADD, ROWS, 1)                                         \
-    DEFINE_TILE(NAME##_row_wide, TARGET, TYPE, ADD, 1, ROW_WIDE)                                   \
-    DEFINE_TILE(NAME##_row_narrow, TARGET, TYPE, ADD, 1, 1)                                        \
+#define DEFINE_TILES(NAME, TARGET, TYPE, SPLAT, ADD, ADD_ONE, ROWS, WIDE, ROW_WIDE)                \
+    DEFINE_TILE(NAME##_wide, TARGET, TYPE, SPLAT, ADD, ROWS, WIDE)                                 \
+    DEFINE_TILE(NAME##_narrow, TARGET, TYPE, SPLAT, ADD, ROWS, 1)                                  \
+    DEFINE_TILE(NAME##_row_wide, TARGET, TYPE, SPLAT, ADD, 1, ROW_WIDE)                            \
+    DEFINE_TILE(NAME##_row_narrow, TARGET, TYPE, SPLAT, ADD, 1, 1)                                 \
     DEFINE_DOTS(NAME##_dots, TARGET, ADD_ONE)                                                      \
     static const itg_f32_tiles NAME##_tiles = {#NAME,                                              \
                                                ROWS,                                               \
@@ -85,12 +92,13 @@
 #else
 #define ADD_FLOAT(x, w, sum) itg_fma_f32(x, w, sum)
 #endif
+#define SPLAT_FLOAT(x) (x)
 #define ANY
 #if defined(ITG_TILES_NEON)
 #define ADD_4(x, w, sum) vfmaq_n_f32(sum, x, w)
-DEFINE_TILES(portable, ANY, float32x4_t, ADD_4, ADD_FLOAT, 8, 2, 8)
+DEFINE_TILES(portable, ANY, float32x4_t, vdupq_n_f32, ADD_4, ADD_FLOAT, 8, 2, 8)
 #else
-DEFINE_TILES(portable, ANY, float, ADD_FLOAT, ADD_FLOAT, 4, 2, 8)
+DEFINE_TILES(portable, ANY, float, SPLAT_FLOAT, ADD_FLOAT, ADD_FLOAT, 4, 2, 8)
 #endif
 
 #if defined(ITG_TILES_X86)
@@ -99,8 +107,8 @@ DEFINE_TILES(portable, ANY, float, ADD_FLOAT, ADD_FLOAT, 4, 2, 8)
 #define ADD_ONE(x, w, sum) __builtin_fmaf(x, w, sum)
 #define ADD_8(x, w, sum) _mm256_fmadd_ps(x, _mm256_set1_ps(w), sum)
 #define ADD_16(x, w, sum) _mm512_fmadd_ps(x, _mm512_set1_ps(w), sum)
-DEFINE_TILES(fma, FMA, __m256, ADD_8, ADD_ONE, 4, 3, 8)
-DEFINE_TILES(avx512, AVX512, __m512, ADD_16, ADD_ONE, 8, 3, 4)
+DEFINE_TILES(fma, FMA, __m256, _mm256_set1_ps, ADD_8, ADD_ONE, 4, 3, 8)
+DEFINE_TILES(avx512, AVX512, __m512, _mm512_set1_ps, ADD_16, ADD_ONE, 8, 3, 4)
 #endif
 
 const itg_f32_tiles *itg_f32_tiles_at(int index)

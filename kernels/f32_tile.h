@@ -5,12 +5,13 @@
 #define ITG_F32_TILE_H
 #include <stdint.h>
 
-/* out[r][l] = fma(x[1][l], row[r][1], fma(x[0][l], row[r][0], out[r][l])) ..., over steps (plane,
- * tap), taps innermost; x of a step starts at lanes + plane * plane_stride + offset[tap]. rows
- * [rows of the tile][planes * taps], row_stride floats apart. */
+/* out[r][l] = fma(x[1][l], row[r][1], fma(x[0][l], row[r][0], start)) ..., over steps (plane, tap),
+ * taps innermost; start is start[r], or out[r][l] of before. x of a step starts at lanes + plane *
+ * plane_stride + offset[tap]. rows [rows of the tile][planes * taps], row_stride floats apart. */
 typedef struct itg_f32_tile {
     float *out;
     int64_t out_stride;
+    const float *start; /* [rows]; NULL: out holds it */
     const float *rows;
     int64_t row_stride;
     const float *lanes;

@@ -99,14 +99,20 @@ static double bins_per_unit(const itg_value_stats *stats)
     return stats->exponent == NO_EXPONENT ? 0.0 : itg_ldexp(1.0, -stats->exponent);
 }
 
+/* Makes room for elements of this range. Returns the bins per unit. */
+static double grow_for(itg_value_stats *stats, const itg_sums *sums)
+{
+    const double below = -(double)sums->min, above = (double)sums->max;
+    const double largest = below > above ? below : above;
+    if (largest > 0) grow(stats, exponent_of(largest));
+    return bins_per_unit(stats);
+}
+
 void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
                        const itg_sums *sums)
 {
     if (!sums->count) return;
-    const double below = -(double)sums->min, above = (double)sums->max;
-    const double largest = below > above ? below : above;
-    if (largest > 0) grow(stats, exponent_of(largest));
-    const double scale = bins_per_unit(stats);
+    const double scale = grow_for(stats, sums);
     for (int64_t i = 0; i < count; i++) {
         const float x = data[i];
         if (!(x >= -FLT_MAX && x <= FLT_MAX)) continue;
@@ -120,6 +126,12 @@ void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
     }
 }
 
+static void measure_in_two(itg_value_stats *stats, const float *data, int64_t count, itg_sums *sums)
+{
+    itg_sums_of(data, count, sums);
+    itg_histogram_add(stats, data, count, sums);
+}
+
 /* Clearing and adding the counts costs as much as this many elements. */
 enum { FEW = 1024 };
 
@@ -128,17 +140,17 @@ void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t co
     uint32_t counts[2 * ITG_HISTOGRAM_BINS + ITG_F32_SPARE_BINS] = {0};
     itg_sums s = {.count = count};
     if (count < FEW || !itg_f32_range(data, count, &s.min, &s.max)) {
-        itg_sums_of(data, count, sums);
-        itg_histogram_add(stats, data, count, sums);
+        measure_in_two(stats, data, count, sums);
         return;
     }
     s.min = s.min + 0.0f; /* as in itg_sums_of */
     s.max = s.max + 0.0f;
-    const double below = -(double)s.min, above = (double)s.max;
-    const double largest = below > above ? below : above;
-    if (largest > 0) grow(stats, exponent_of(largest));
-    itg_f32_counts c = {
-        .scale = bins_per_unit(stats), .bins = ITG_HISTOGRAM_BINS, .counts = counts};
+    const double scale = grow_for(stats, &s);
+    if (scale > FLT_MAX) { /* of values below 2^-116 */
+        measure_in_two(stats, data, count, sums);
+        return;
+    }
+    itg_f32_counts c = {.scale = (float)scale, .bins = ITG_HISTOGRAM_BINS, .counts = counts};
     itg_f32_count(data, count, &c);
     for (int32_t i = 0; i < ITG_HISTOGRAM_BINS; i++) {
         stats->positive[i] += counts[i];

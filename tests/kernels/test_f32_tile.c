@@ -25,20 +25,28 @@ static void plain(buffers *b, int64_t rows, int64_t count)
         }
 }
 
-static void check(const itg_f32_tiles *tiles, int64_t rows, int64_t count, buffers *b)
+/* `starts`: each row starts at one number, and what its memory holds does not matter. */
+static void check(const itg_f32_tiles *tiles, int64_t rows, int64_t count, bool starts, buffers *b)
 {
     itg_rng rng;
     itg_rng_init(&rng, (uint64_t)(rows * 1000 + count));
     itg_tensor lanes = view(ITG_F32, b->lanes, DIMS(PLANES * PLANE + STRIDE));
     itg_tensor weights = view(ITG_F32, b->rows, DIMS(ROW * ITG_F32_MAX_ROWS));
-    itg_tensor starts = view(ITG_F32, b->want, DIMS(ITG_F32_MAX_ROWS * STRIDE));
+    itg_tensor before = view(ITG_F32, b->want, DIMS(ITG_F32_MAX_ROWS * STRIDE));
+    float start[ITG_F32_MAX_ROWS];
     fill_random(&lanes, &rng, 3.0f);
     fill_random(&weights, &rng, 3.0f);
-    fill_random(&starts, &rng, 3.0f);
+    fill_random(&before, &rng, 3.0f);
     memcpy(b->got, b->want, sizeof b->got);
+    for (int64_t r = 0; r < ITG_F32_MAX_ROWS; ++r) {
+        start[r] = r == 0 ? -0.0f : b->want[r * STRIDE];
+        for (int64_t l = 0; l < STRIDE && starts; ++l)
+            b->want[r * STRIDE + l] = start[r];
+    }
     plain(b, rows, count);
-    const itg_f32_tile tile = {b->got, STRIDE, b->rows, ROW,    b->lanes,
-                               PLANES, PLANE,  TAPS,    offsets};
+    const itg_f32_tile tile = {
+        b->got, STRIDE, starts ? start : NULL, b->rows, ROW, b->lanes, PLANES, PLANE,
+        TAPS,   offsets};
     itg_f32_tiles_run(tiles, rows, count, tile);
     assert_true(itg_f32_tiles_padded(count) <= STRIDE);
     for (int64_t r = 0; r < rows; ++r)
@@ -57,8 +65,10 @@ static void every_instruction_set_gives_the_same_bits(void **state)
         assert_true(tiles->rows <= ITG_F32_MAX_ROWS && tiles->wide_lanes <= ITG_F32_MAX_LANES &&
                     tiles->row_wide_lanes <= ITG_F32_MAX_LANES);
         for (size_t k = 0; k < sizeof counts / sizeof counts[0]; ++k) {
-            check(tiles, tiles->rows, counts[k], b);
-            check(tiles, 1, counts[k], b);
+            for (int starts = 0; starts < 2; ++starts) {
+                check(tiles, tiles->rows, counts[k], starts, b);
+                check(tiles, 1, counts[k], starts, b);
+            }
         }
     }
     free(b);

@@ -377,6 +377,34 @@ static void what_cannot_run_is_refused_by_name(void **state)
     itg_graph_destroy(g);
 }
 
+/* Also where a bin is no normal float, and where elements are so much smaller than the range that
+ * their products are none. */
+static void measuring_works_at_any_magnitude(void **state)
+{
+    enum { MANY = 3000 };
+    static const int exponents[] = {-149, -140, -127, -118, -117, -116, -115, -90, 0, 100, 127};
+    static float x[MANY];
+    static itg_value_stats one, two;
+    itg_rng rng;
+    (void)state;
+    itg_rng_init(&rng, 22);
+    for (size_t k = 0; k < sizeof exponents / sizeof exponents[0]; k++) {
+        itg_sums a, b;
+        for (int64_t i = 0; i < MANY; i++)
+            x[i] = (float)(2 * itg_rng_unit(&rng) - 1);
+        for (int64_t i = 0; i < MANY; i++)
+            x[i] = ldexpf(x[i], exponents[k] - (i % 5 == 0 ? (int)(i % 140) : 0));
+        itg_histogram_init(&one);
+        itg_histogram_init(&two);
+        itg_sums_of(x, MANY, &a);
+        itg_histogram_add(&one, x, MANY, &a);
+        itg_histogram_measure(&two, x, MANY, &b);
+        assert_true(a.count == b.count && a.min == b.min && a.max == b.max);
+        assert_true(a.sum == b.sum && a.sum_squares == b.sum_squares);
+        assert_memory_equal(&one, &two, sizeof one);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -388,6 +416,7 @@ int main(void)
         cmocka_unit_test(extreme_magnitudes_stay_within_the_bins),
         cmocka_unit_test(merging_equals_adding),
         cmocka_unit_test(measuring_equals_sums_and_counts),
+        cmocka_unit_test(measuring_works_at_any_magnitude),
         cmocka_unit_test(every_value_is_shown_once_as_it_is_made),
         cmocka_unit_test(what_cannot_run_is_refused_by_name),
     };
