@@ -9,6 +9,7 @@
  * is not -0, and no sum is -0. Zero times another weight gives NaN, so where there is one among the
  * outputs, and such a weight, the definition runs; also where the planes would be much larger than
  * the tensors. */
+#include "kernels/clones.h"
 #include "kernels/f32_tile.h"
 #include "kernels/f32_window.h"
 #include "kernels/requant.h"
@@ -250,20 +251,26 @@ static void run_rows(const conv *c, const layout *l, const chunk *k, int64_t i, 
     itg_f32_tiles_run(k->tiles, rows, count, tile);
 }
 
+/* Returns nonzero if one is NaN. */
+ITG_CLONES static int copy_floats(const float *restrict from, int64_t count, float *restrict to)
+{
+    int found = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        found |= from[i] != from[i];
+        to[i] = from[i];
+    }
+    return found;
+}
+
 /* Copies the sums to the output. Returns whether one is NaN. */
 static bool copy_sums(const conv *c, const layout *l, const chunk *k)
 {
     const itg_window *w = &c->w;
     int found = 0;
     for (int64_t r = 0; r < k->count; ++r)
-        for (int64_t p = 0; p < w->out_height; ++p) {
-            const float *sums = l->sums + r * l->padded + p * l->horizontal.size;
-            float *y = c->y + ((k->first + r) * w->out_height + p) * w->out_width;
-            for (int64_t i = 0; i < w->out_width; ++i) {
-                y[i] = sums[i];
-                found |= sums[i] != sums[i];
-            }
-        }
+        for (int64_t p = 0; p < w->out_height; ++p)
+            found |= copy_floats(l->sums + r * l->padded + p * l->horizontal.size, w->out_width,
+                                 c->y + ((k->first + r) * w->out_height + p) * w->out_width);
     return found;
 }
 

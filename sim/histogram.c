@@ -126,6 +126,13 @@ void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
     }
 }
 
+/* Returns the bins of a side whose largest element lies at this position; negative: there is none.
+ */
+static int32_t bins_until(double position)
+{
+    return position < 0 ? 0 : (int32_t)position + 1;
+}
+
 static void measure_in_two(itg_value_stats *stats, const float *data, int64_t count, itg_sums *sums)
 {
     itg_sums_of(data, count, sums);
@@ -137,7 +144,7 @@ enum { FEW = 1024 };
 
 void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t count, itg_sums *sums)
 {
-    uint32_t counts[2 * ITG_HISTOGRAM_BINS + ITG_F32_SPARE_BINS] = {0};
+    uint32_t counts[2 * ITG_HISTOGRAM_BINS + ITG_F32_SPARE_BINS];
     itg_sums s = {.count = count};
     if (count < FEW || !itg_f32_range(data, count, &s.min, &s.max)) {
         measure_in_two(stats, data, count, sums);
@@ -150,12 +157,17 @@ void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t co
         measure_in_two(stats, data, count, sums);
         return;
     }
+    const int32_t above = bins_until((double)s.max * scale),
+                  below = bins_until(-(double)s.min * scale);
+    memset(counts, 0, (size_t)above * sizeof *counts);
+    memset(counts + ITG_HISTOGRAM_BINS, 0, (size_t)below * sizeof *counts);
+    memset(counts + 2 * ITG_HISTOGRAM_BINS, 0, ITG_F32_SPARE_BINS * sizeof *counts);
     itg_f32_counts c = {.scale = (float)scale, .bins = ITG_HISTOGRAM_BINS, .counts = counts};
     itg_f32_count(data, count, &c);
-    for (int32_t i = 0; i < ITG_HISTOGRAM_BINS; i++) {
+    for (int32_t i = 0; i < above; i++)
         stats->positive[i] += counts[i];
+    for (int32_t i = 0; i < below; i++)
         stats->negative[i] += counts[ITG_HISTOGRAM_BINS + i];
-    }
     for (int32_t i = 0; i < ITG_F32_SPARE_BINS; i++)
         stats->zeros += counts[2 * ITG_HISTOGRAM_BINS + i];
     s.sum = whole(c.sum);
