@@ -1,5 +1,5 @@
-/* Range, sums and histogram. Bin indices are computed in blocks without branches; the processor
- * counts into bins while it adds. */
+/* Range, sums and histogram. A block's bins are found by vectors, without branches, and then
+ * counted one by one. */
 #include "kernels/f32_measure.h"
 #include "kernels/clones.h"
 
@@ -51,8 +51,8 @@ ITG_CLONES static void bins_of_f32(const float *data, int32_t count, float scale
     }
 }
 
-/* Vectors that the instruction sets have: GCC keeps larger ones in memory, and reads what it has
- * just written there in other pieces, which takes three times the time. */
+/* No larger than AVX2's vectors: GCC keeps larger ones in memory, and waits for what it has just
+ * written there, as it reads it in other pieces. */
 enum { WIDE = 4, PARTS = ITG_F32_SUMS / WIDE };
 typedef float floats __attribute__((vector_size(WIDE * sizeof(float))));
 typedef double doubles __attribute__((vector_size(WIDE * sizeof(double))));
