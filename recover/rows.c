@@ -2,11 +2,13 @@
 #include "kernels/clones.h"
 #include <string.h>
 
-typedef double vector8 __attribute__((vector_size(64)));
+/* No larger than AVX2's: GCC keeps larger ones in memory where there is no AVX-512. */
+typedef double vector __attribute__((vector_size(32)));
 
 enum {
-    LANES = 8,
-    COLUMNS = 4 * LANES,
+    LANES = 4,
+    VECTORS = 8,
+    COLUMNS = VECTORS * LANES,
     CHUNK = 4 * COLUMNS,
     MANY = 4,  /* vectors */
     FAR = 512, /* elements from row to row */
@@ -23,35 +25,27 @@ void itg_row_subtract(double *y, const double *x, double f, int64_t n)
     recover_subtract(y, x, f, n);
 }
 
-#define SUBTRACT(y, f, x)                                                                          \
-    do {                                                                                           \
-        vector8 part;                                                                              \
-        memcpy(&part, x, sizeof part);                                                             \
-        (y) -= (f)*part;                                                                           \
-    } while (0)
-
 /* Subtracts from n elements of y, some of which stay in registers. */
 ITG_CLONES static void recover_subtract_rows(const itg_rows *r, const double *const *x, double *y,
                                              int64_t n)
 {
     int64_t j = 0;
     for (; j + COLUMNS <= n; j += COLUMNS) {
-        vector8 a, b, c, d;
-        memcpy(&a, y + j, sizeof a);
-        memcpy(&b, y + j + LANES, sizeof b);
-        memcpy(&c, y + j + 2 * LANES, sizeof c);
-        memcpy(&d, y + j + 3 * LANES, sizeof d);
+        vector sum[VECTORS], part;
+        ITG_UNROLL
+        for (int v = 0; v < VECTORS; v++)
+            memcpy(&sum[v], y + j + v * LANES, sizeof part);
         for (int32_t k = 0; k < r->count; k++) {
             const double *from = x[r->at[k]] + j, f = r->factor[k];
-            SUBTRACT(a, f, from);
-            SUBTRACT(b, f, from + LANES);
-            SUBTRACT(c, f, from + 2 * LANES);
-            SUBTRACT(d, f, from + 3 * LANES);
+            ITG_UNROLL
+            for (int v = 0; v < VECTORS; v++) {
+                memcpy(&part, from + v * LANES, sizeof part);
+                sum[v] -= f * part;
+            }
         }
-        memcpy(y + j, &a, sizeof a);
-        memcpy(y + j + LANES, &b, sizeof b);
-        memcpy(y + j + 2 * LANES, &c, sizeof c);
-        memcpy(y + j + 3 * LANES, &d, sizeof d);
+        ITG_UNROLL
+        for (int v = 0; v < VECTORS; v++)
+            memcpy(y + j + v * LANES, &sum[v], sizeof part);
     }
     for (int32_t k = 0; k < r->count && j < n; k++)
         for (int64_t i = j; i < n; i++)
