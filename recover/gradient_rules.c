@@ -35,9 +35,9 @@ static double step_at(double x)
     return DIFFERENCE * (fabs(x) > 1 ? fabs(x) : 1);
 }
 
-/* As univariate() for Clip, whose differences need no call. */
-ITG_CLONES static void recover_add_clipped(float *y, const float *x, double lo, double hi,
-                                           const float *g, int64_t n)
+/* The slopes of Clip as univariate() has them, whose differences need no call. */
+ITG_CLONES static void recover_clip_slopes(float *slope, const float *x, double lo, double hi,
+                                           int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         const double at = (double)x[i], h = step_at(at);
@@ -46,7 +46,7 @@ ITG_CLONES static void recover_add_clipped(float *y, const float *x, double lo, 
         up = up < hi ? up : hi;
         down = down > lo ? down : lo;
         down = down < hi ? down : hi;
-        y[i] += g[i] * (float)((up - down) / (2 * h));
+        slope[i] = (float)((up - down) / (2 * h));
     }
 }
 
@@ -93,9 +93,10 @@ static void relu(const itg_rule_call *c)
 static void clip(const itg_rule_call *c)
 {
     const itg_attrs *t = &c->node->attrs;
-    if (c->gx[0])
-        recover_add_clipped(c->gx[0], c->x[0].data, (double)t->min, (double)t->max, c->gy[0],
-                            elements_of(&c->x[0].shape));
+    const int64_t n = elements_of(&c->x[0].shape);
+    if (c->gx[0] && c->is_first)
+        recover_clip_slopes(c->kept, c->x[0].data, (double)t->min, (double)t->max, n);
+    if (c->gx[0]) recover_add_product(c->gx[0], c->gy[0], c->kept, n);
 }
 
 /* ---- moves, sums and products of two operands, means: by maps ---- */
@@ -577,7 +578,8 @@ itg_status itg_rule_prepare(const itg_graph *g, const itg_node *n, itg_rule *out
         itg_shape kept = kept_shape(g, n);
         status = map_broadcast(&kept, &input_of(g, n, 0)->shape, &out->map, err);
     }
-    if (out->fn == univariate) out->kept = elements_of(&input_of(g, n, 0)->shape);
+    if (out->fn == univariate || out->fn == clip)
+        out->kept = elements_of(&input_of(g, n, 0)->shape);
     if (out->fn == matrix && !varies(g, n, 1) && input_of(g, n, 1)->shape.rank == 2)
         out->scratch = elements_of(&input_of(g, n, 0)->shape);
     if (out->fn == conv ||
