@@ -8,10 +8,10 @@ import tempfile
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from compare import Failure, find_digest, run_tool
+from session import exact_options, exact_session
 
 SAMPLES = 40
 
@@ -99,9 +99,7 @@ def cases(rng):
 
 def run_session(model, data):
     """data: arrays by input."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    session = exact_session(model, exact_options())
     batched = {i.name: len(i.shape) == data[i.name].ndim for i in session.get_inputs()}
     runs = [session.run(None, {name: array[k:k + 1] if batched[name] else array[k] for name, array in data.items()})
             for k in range(SAMPLES)]
@@ -118,7 +116,7 @@ def check(binary, folder, model, data):
     else:
         np.save(paths["x.npy"], data if data.dtype.itemsize < 8 or data.dtype == np.float64 else data.astype(kind))
         data = {"x": data.astype(kind)}
-    wanted = run_session(model.SerializeToString(), data)
+    wanted = run_session(model, data)
     for target in ("float", "x86-vnni"):
         made = run_tool(binary, "simulate", paths["m.onnx"], "--definition", "--uniform", "8", "--hw", target, "--calib", paths["x.npy"],
                         "--data", paths["x.npy"], "-o", paths["s.json"], "--json")
@@ -129,7 +127,7 @@ def check(binary, folder, model, data):
         if find_digest(json.loads(made)) != find_digest(json.loads(ran)):
             raise Failure(f"{target}: simulate and run differ")
         run_tool(binary, "realize", paths["m.onnx"], paths["s.json"], "--emit", "qdq", "-o", paths["q.onnx"])
-        exported = run_session(paths["q.onnx"], data)
+        exported = run_session(onnx.load(paths["q.onnx"]), data)
         for i, want in enumerate(wanted):
             got = np.load(paths["y.npy"] if i == 0 else os.path.join(folder, f"y.{i}.npy")).reshape(want.shape)
             scale = np.abs(want.astype(np.float64)).max()
