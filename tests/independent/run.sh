@@ -162,9 +162,9 @@ wanted pixels && compare "$work/pixels.onnx" "$work/pixels.npy" "$work/pixels.np
 wanted pixels && compare "$work/pixels.onnx" "$work/pixels.npy" "$work/pixels.npy" 60 x86-vnni 4 6 --layout nhwc --bgr
 if [ -d "$shared/models" ]; then
     wanted mnist && matrix "$shared/models/mnist_onnxjs_7.onnx" "$shared/mnist/calib-images-idx3-ubyte.gz" \
-        "$shared/mnist/test-images-idx3-ubyte.gz" 100
+        "$shared/mnist/test-images-idx3-ubyte.gz" 40
     wanted resnet8 && matrix "$shared/models/resnet8_cifar10.onnx" "$shared/cifar10/calib_images_u8.npy" \
-        "$shared/cifar10/test_images_u8.npy" 40 --scale 1/255 --mean 0.4914,0.4822,0.4465 --std 0.2470,0.2435,0.2616
+        "$shared/cifar10/test_images_u8.npy" 12 --scale 1/255 --mean 0.4914,0.4822,0.4465 --std 0.2470,0.2435,0.2616
 else
     echo "skipped: mnist and resnet8 ($shared is not there)"
 fi
