@@ -57,7 +57,7 @@ static const char start_text[] =
     "    DENSE_ADD(sum, w, (at) + 16, (i) + 2) DENSE_ADD(sum_too, w##_too, (at) + 16, (i) + 2) \\\n"
     "    DENSE_KEEP(sum); \\\n"
     "    DENSE_KEEP(sum_too);\n"
-    "#define DENSE_ONE(w, at, p) DENSE_BOTH(w, at, (p) / 2 * 4 + (p) % 2)\n"
+    "#define DENSE_ONE(w, at, p) DENSE_BOTH(w, at, 2 * (p) - ((p) & 1))\n"
     "#define DENSE_TWO(w, at, v, then, p) DENSE_ONE(w, at, p) DENSE_ONE(v, then, (p) + 1)\n"
     "#endif\n"
     "#define DENSE_FIRST(r, w, top) \\\n"

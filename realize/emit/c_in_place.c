@@ -6,6 +6,7 @@
 /* Depths from which on patches are aligned to words, and from which on what is read beyond the
  * last, of codes below 8 bits, is still scratch. */
 enum { LEAST = 16, LEAST_NARROW = 32 };
+enum { MANY = 4 }; /* codes of half a word: one loop is hardly slower than unrolled ones */
 
 static const char start_text[] =
     "#ifdef WORDS\n"
@@ -122,7 +123,9 @@ static const char both_macros[] =
     "#define BOTH_ONE(w, at, p) \\\n"
     "    one = PAIR(x + 4 * (p)), other = PAIR(x + 4 * (p) + 2); \\\n"
     "    BOTH_ADD(w, at, s, t) BOTH_ADD(w##_too, at, s_too, t_too)\n"
+    "#define BOTH_NEXT(n) x += 4 * (n);\n"
     "#else\n"
+    "#define BOTH_NEXT(n) p += n;\n"
     "#define BOTH_ADD(w, at, s, t) \\\n"
     "    factor = (int32_t)((w) >> (at) & codes); \\\n"
     "    DENSE_SUM(s, factor * one) DENSE_SUM(t, factor * other)\n"
@@ -130,8 +133,8 @@ static const char both_macros[] =
     "    one = x[i], other = x[(i) + 2]; \\\n"
     "    BOTH_ADD(w, at, s, t) BOTH_ADD(too, at, s_too, t_too)\n"
     "#define BOTH_ONE(w, at, p) \\\n"
-    "    BOTH_CODE(w, w##_too, at, (p) / 2 * 8 + (p) % 2) \\\n"
-    "    BOTH_CODE(w, w##_too, (at) + 16, (p) / 2 * 8 + (p) % 2 + 4)\n"
+    "    BOTH_CODE(w, w##_too, at, 4 * (p) - ((p) & 1) * 3) \\\n"
+    "    BOTH_CODE(w, w##_too, (at) + 16, 4 * (p) - ((p) & 1) * 3 + 4)\n"
     "#endif\n"
     "#define BOTH_TWO(w, at, v, then, p) BOTH_ONE(w, at, p) BOTH_ONE(v, then, (p) + 1)\n";
 
@@ -161,13 +164,13 @@ static const char take_macros[] =
     "#define TAKE_JOIN(r, w, top, by) r = r >> by | (w & top);\n"
     "#define TAKE_CODE(w, at, i) x[i] = (int16_t)((int32_t)((w) >> (at) & one) - zero);\n"
     "#define TAKE_ONE(w, at, p) \\\n"
-    "    TAKE_CODE(w, at, (p) / 2 * 4 + (p) % 2) TAKE_CODE(w, (at) + 16, (p) / 2 * 4 + (p) % 2 + "
-    "2)\n"
+    "    TAKE_CODE(w, at, 2 * (p) - ((p) & 1)) TAKE_CODE(w, (at) + 16, 2 * (p) - ((p) & 1) + 2)\n"
     "#define TAKE_TWO(w, at, v, then, p) TAKE_ONE(w, at, p) TAKE_ONE(v, then, (p) + 1)\n"
     "#define SOME_ONE(w, at, p) \\\n"
     "    if ((p) < pairs) { \\\n"
     "        TAKE_ONE(w, at, p) \\\n"
     "    }\n"
+    "#define TAKE_NEXT(n) p += n;\n"
     "#define SOME_TWO(w, at, v, then, p) SOME_ONE(w, at, p) SOME_ONE(v, then, (p) + 1)\n"
     "\n";
 
@@ -276,7 +279,8 @@ static void write_both(itg_emitter *e, const itg_emit_words *l)
                                       .type = "uint32_t",
                                       .step = "x += 64",
                                       .rest_step = itg_emit_text(e, "x += %d", 4 * (int)l->fields),
-                                      .counted = l->fields % 2 != 0};
+                                      .counted = l->fields % 2 != 0,
+                                      .small = l->fields >= MANY};
     itg_strbuf_add(&e->helpers, "#ifdef WORDS\n");
     if (itg_emit_needs(e, "both")) itg_strbuf_add(&e->helpers, both_macros);
     itg_emit_template(&e->helpers, both_text, itg_emit_number(e, l->bits), pair_mask(e, l),
@@ -363,6 +367,7 @@ static void write_take(itg_emitter *e, const itg_emit_words *l)
                                              .type = "uint32_t",
                                              .step = "x += 32",
                                              .counted = true,
+                                             .small = true,
                                              .one = true};
     itg_emit_dense_helpers(e);
     if (itg_emit_needs(e, "take")) itg_strbuf_add(&e->helpers, take_macros);

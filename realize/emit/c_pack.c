@@ -73,7 +73,7 @@ static const char wide_text[] =
     "            out[i] = ($1)((up == 1 ? ($1)-zero : out[i]) + ($1)(($3)p[first + i] * up));\n";
 
 static const char bytes_text[] = "    if (bits == 8$1) {\n"
-                                 "        widen_u8(p + first, 0, 1, count, zero, out);\n"
+                                 "        widen_u8(p + first, 0, 1, count, zero, out, 0);\n"
                                  "        return;\n"
                                  "    }\n";
 

@@ -163,7 +163,6 @@ static void write_groups(itg_strbuf *out, const itg_emit_words *l, const itg_emi
 {
     const bool alternate = itg_emit_words_alternate(l);
     const int step = (int)l->bits * (alternate ? 8 : 4);
-    if (l->spare == 0) itg_strbuf_add(out, "#ifndef __OPTIMIZE_SIZE__\n");
     itg_strbuf_format(out,
                       "    for (const uint8_t *const end = in + groups * %d; in != end; in += %d, "
                       "%s) {\n",
@@ -174,37 +173,88 @@ static void write_groups(itg_strbuf *out, const itg_emit_words *l, const itg_emi
     write_group(out, l, loop);
     if (!alternate) itg_strbuf_format(out, "        in_too += %d;\n", step);
     itg_strbuf_add(out, "    }\n");
-    if (l->spare == 0)
-        itg_strbuf_format(out, "#else\n    rest += groups * %d;\n%s#endif\n", (int)l->bits,
-                          loop->one ? "    pairs += groups * 16;\n" : "");
+}
+
+static void begin_rest(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
+                       bool counted)
+{
+    itg_strbuf_add(out, "    for (");
+    itg_strbuf_format(out, "%s; rest > 0; rest--, in += %d, ", counted ? "int32_t p = 0" : "",
+                      itg_emit_words_alternate(l) ? 8 : 4);
+    if (counted)
+        itg_strbuf_format(out, "p += %d) {\n", (int)l->fields);
+    else
+        itg_strbuf_format(out, "%s) {\n", loop->rest_step);
+}
+
+/* Writes what a word holds in whole codes, of pairs p + first on or of those of a constant place.
+ */
+static void write_word(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
+                       bool counted)
+{
+    pairs list = {.count = 0};
+    write_words(out, l, loop, 0);
+    add_pairs(&list, 'w', 0, l->bits, l->fields);
+    write_pairs(out, &list, loop->rest, counted ? "p + " : "", 0);
 }
 
 static void write_rest(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop)
 {
-    const bool alternate = itg_emit_words_alternate(l);
-    pairs list = {.count = 0};
-    itg_strbuf_add(out, "    for (");
-    itg_strbuf_format(out, "%s; rest > 0; rest--, in += %d, ", loop->counted ? "int32_t p = 0" : "",
-                      alternate ? 8 : 4);
-    if (loop->counted)
-        itg_strbuf_format(out, "p += %d) {\n", (int)l->fields);
-    else
-        itg_strbuf_format(out, "%s) {\n", loop->rest_step);
-    write_words(out, l, loop, 0);
-    add_pairs(&list, 'w', 0, l->bits, l->fields);
-    write_pairs(out, &list, loop->rest, loop->counted ? "p + " : "", 0);
-    if (!alternate) itg_strbuf_add(out, "        in_too += 4;\n");
+    begin_rest(out, l, loop, loop->counted);
+    write_word(out, l, loop, loop->counted);
+    if (!itg_emit_words_alternate(l)) itg_strbuf_add(out, "        in_too += 4;\n");
     itg_strbuf_add(out, "    }\n");
+}
+
+/* Writes one loop over the words of groups and of the rest: less text, and slower. */
+static void write_small(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop)
+{
+    itg_strbuf_format(out, "    rest += groups * %d;\n%s", (int)l->bits,
+                      loop->one ? "    pairs += groups * 16;\n" : "");
+    if (l->spare == 0) {
+        write_rest(out, l, loop);
+        return;
+    }
+    pairs list = {.count = 0};
+    if (l->bits != l->words)
+        itg_strbuf_format(out, "    groups *= %d;\n", (int)(l->bits / l->words));
+    itg_strbuf_format(out,
+                      "    %s r = 0%s; /* codes of the bits above, of %d words */\n"
+                      "    for (int32_t p = 0, left = %d; rest > 0; rest--, in += 8) {\n",
+                      loop->type, loop->one ? "" : ", r_too = 0", (int)l->words, (int)l->words);
+    write_word(out, l, loop, true);
+    write_join(out, l, loop, false);
+    itg_strbuf_format(out,
+                      "        %s_NEXT(%d)\n"
+                      "        if (--left > 0 || groups == 0) continue;\n",
+                      loop->name, (int)l->fields);
+    add_pairs(&list, 'r', 16 - l->pieces * l->bits, l->bits, l->pieces);
+    write_pairs(out, &list, loop->rest, "p + ", 0);
+    itg_strbuf_format(out,
+                      "        %s_NEXT(%d)\n"
+                      "        r = %s0, left = %d, groups--;\n    }\n",
+                      loop->name, (int)l->pieces, loop->one ? "" : "r_too = ", (int)l->words);
 }
 
 void itg_emit_words_loops(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
                           bool groups)
 {
-    if (groups)
-        write_groups(out, l, loop);
-    else
+    if (!groups) {
         itg_strbuf_add(out, "    (void)groups;\n");
+        write_rest(out, l, loop);
+        return;
+    }
+    if (l->spare > 0 && !loop->small) {
+        write_groups(out, l, loop);
+        write_rest(out, l, loop);
+        return;
+    }
+    itg_strbuf_add(out, "#ifndef __OPTIMIZE_SIZE__\n");
+    write_groups(out, l, loop);
     write_rest(out, l, loop);
+    itg_strbuf_add(out, "#else\n");
+    write_small(out, l, loop);
+    itg_strbuf_add(out, "#endif\n");
 }
 
 void itg_emit_words_lanes(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,

@@ -54,6 +54,7 @@ typedef struct itg_emit_words_loop {
     const char *step;        /* what else follows a group: "x += 32" */
     const char *rest_step;   /* the same of a word of the rest, if pairs are not counted by `p` */
     bool counted;
+    bool small; /* one loop of both where size counts: X_NEXT of pairs goes on */
     bool one;   /* of one channel alone: `w`; else `w` and `w_too` */
     bool bytes; /* lanes are bytes: each of the first half of pairs comes with one of the other */
 } itg_emit_words_loop;
