@@ -106,7 +106,6 @@ AVX2_INLINE void columns32(const itg_lanes_args *a, int64_t column, bool ratio)
     const int64_t left = a->columns - column < WIDTH ? a->columns - column : WIDTH;
     const clamps limits = clamps_of(a->lanes);
     channels c[VECTORS];
-    memset(c, 0, sizeof c);
     for (int i = 0; i < VECTORS; i++)
         load_channels(&c[i], a, column + i * LANES, ratio);
     for (int64_t r = 0; r < a->rows; r++) {
@@ -128,7 +127,6 @@ AVX2_INLINE void columns16(const itg_lanes_args *a, int64_t column, bool ratio)
     const int64_t left = a->columns - column;
     const clamps limits = clamps_of(a->lanes);
     channels c[2];
-    memset(c, 0, sizeof c);
     for (int i = 0; i < 2; i++)
         load_channels(&c[i], a, column + i * LANES, ratio);
     for (int64_t r = 0; r < a->rows; r += 2) {
