@@ -62,50 +62,81 @@ enum { DEPTHWISE_STEPS = 4, CHANNELS = 16, TAP_PAIRS = ITG_DEPTHWISE_TAPS / 2 };
 /* The weights of a pair of taps, channel by channel. */
 typedef int16_t tap_pair[ITG_DEPTHWISE_COLUMNS][2];
 
-/* Adds a pair of taps of sixteen channels. */
-TARGET static inline void add_taps(const uint8_t *a, const int64_t *offset, const int16_t *weights,
-                                   __m256i sum[2])
+/* Those of some steps. Four neighbours of a line serve two outputs: of a step that is three
+ * neighbours (a, b), (c, 0), and (0, a), (b, c) for the next output. */
+typedef struct tap_pairs {
+    tap_pair own[DEPTHWISE_STEPS * TAP_PAIRS], next[DEPTHWISE_STEPS * TAP_PAIRS];
+} tap_pairs;
+
+TARGET static void set_next(tap_pairs *w, int64_t steps)
 {
-    const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(a + offset[0]));
-    const __m128i y = _mm_loadu_si128((const __m128i *)(const void *)(a + offset[1]));
-    const __m256i low = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(x, y));
-    const __m256i high = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(x, y));
-    sum[0] = MULTIPLY_ADD(sum[0], low, LOAD(weights));
-    sum[1] = MULTIPLY_ADD(sum[1], high, LOAD(weights + CHANNELS));
+    for (int64_t k = 0; k < steps * TAP_PAIRS; k += TAP_PAIRS)
+        for (int64_t c = 0; c < ITG_DEPTHWISE_COLUMNS; c += LANES) {
+            const __m256i ab = LOAD(w->own[k][c]), c0 = LOAD(w->own[k + 1][c]);
+            STORE(w->next[k][c], SHL(ab, 16));
+            STORE(w->next[k + 1][c], _mm256_or_si256(_mm256_srli_epi32(ab, 16), SHL(c0, 16)));
+        }
 }
 
-/* Sums a row of sixteen channels, from `channel` on. */
-TARGET static inline void add_steps(const itg_accel_tile *t, const uint8_t *a, int64_t channel,
-                                    int64_t first, int64_t steps, const tap_pair *pairs, int32_t *c)
+TARGET static void set_pairs(const itg_accel_tile *t, int64_t first, int64_t steps, tap_pairs *w)
 {
-    __m256i sum[2] = {ZERO(), ZERO()};
-    if (first > 0) {
-        sum[0] = LOAD(c);
-        sum[1] = LOAD(c + LANES);
-    }
+    const int8_t *b = t->b + first * ITG_DEPTHWISE_STEP_BYTES;
+    for (int64_t k = 0; k < steps; k++)
+        for (int64_t c = 0; c < ITG_DEPTHWISE_COLUMNS; c++, b += ITG_DEPTHWISE_TAPS)
+            for (int64_t i = 0; i < ITG_DEPTHWISE_TAPS; i++)
+                w->own[k * TAP_PAIRS + i / 2][c][i % 2] = b[i];
+    if (t->threes) set_next(w, steps);
+}
+
+/* Sixteen channels of an output, or of two that are next to each other, from `channel` on. */
+INLINE void add_steps(const itg_accel_tile *t, const uint8_t *a, int64_t channel, int64_t first,
+                      int64_t steps, const tap_pairs *w, int32_t *c, const int outputs)
+{
+    __m256i sum[2][2];
     const int64_t *offset = t->offset + first * ITG_DEPTHWISE_TAPS;
-    for (int64_t p = 0; p < steps * TAP_PAIRS; p++)
-        add_taps(a + channel, offset + 2 * p, pairs[p][channel], sum);
-    STORE(c, sum[0]);
-    STORE(c + LANES, sum[1]);
+    ITG_UNROLL
+    for (int i = 0; i < 2 * outputs; i++)
+        sum[i / 2][i % 2] =
+            first > 0 ? LOAD(c + i / 2 * ITG_DEPTHWISE_COLUMNS + i % 2 * LANES) : ZERO();
+    for (int64_t p = 0; p < steps * TAP_PAIRS; p++) {
+        const uint8_t *from = a + channel;
+        const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(from + offset[2 * p]));
+        const __m128i y =
+            _mm_loadu_si128((const __m128i *)(const void *)(from + offset[2 * p + 1]));
+        const __m256i low = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(x, y));
+        const __m256i high = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(x, y));
+        ITG_UNROLL
+        for (int i = 0; i < outputs; i++) {
+            const int16_t *weights = (i > 0 ? w->next : w->own)[p][channel];
+            sum[i][0] = MULTIPLY_ADD(sum[i][0], low, LOAD(weights));
+            sum[i][1] = MULTIPLY_ADD(sum[i][1], high, LOAD(weights + CHANNELS));
+        }
+    }
+    ITG_UNROLL
+    for (int i = 0; i < 2 * outputs; i++)
+        STORE(c + i / 2 * ITG_DEPTHWISE_COLUMNS + i % 2 * LANES, sum[i / 2][i % 2]);
 }
 
 TARGET void itg_depthwise_avx2(const itg_accel_tile *t)
 {
-    tap_pair pairs[DEPTHWISE_STEPS * TAP_PAIRS];
+    tap_pairs w;
     for (int64_t first = 0; first < t->steps; first += DEPTHWISE_STEPS) {
         const int64_t left = t->steps - first;
         const int64_t steps = left < DEPTHWISE_STEPS ? left : DEPTHWISE_STEPS;
-        const int8_t *b = t->b + first * ITG_DEPTHWISE_STEP_BYTES;
-        for (int64_t k = 0; k < steps; k++)
-            for (int64_t c = 0; c < ITG_DEPTHWISE_COLUMNS; c++, b += ITG_DEPTHWISE_TAPS)
-                for (int64_t i = 0; i < ITG_DEPTHWISE_TAPS; i++)
-                    pairs[k * TAP_PAIRS + i / 2][c][i % 2] = b[i];
+        set_pairs(t, first, steps, &w);
         itg_accel_row row = {t->a, t->left};
-        for (int64_t r = 0; r < t->rows; r++, itg_accel_next_row(t, &row))
-            for (int64_t c = 0; c < ITG_DEPTHWISE_COLUMNS; c += CHANNELS)
-                add_steps(t, row.a, c, first, steps, (const tap_pair *)pairs,
-                          t->c + r * ITG_DEPTHWISE_COLUMNS + c);
+        for (int64_t r = 0; r < t->rows; r++, itg_accel_next_row(t, &row)) {
+            const bool two = t->threes && row.left > 1 && r + 1 < t->rows;
+            int32_t *sums = t->c + r * ITG_DEPTHWISE_COLUMNS;
+            for (int64_t c = 0; c < t->columns; c += CHANNELS)
+                if (two)
+                    add_steps(t, row.a, c, first, steps, &w, sums + c, 2);
+                else
+                    add_steps(t, row.a, c, first, steps, &w, sums + c, 1);
+            if (!two) continue;
+            r++;
+            itg_accel_next_row(t, &row);
+        }
     }
 }
 

@@ -236,8 +236,9 @@ typedef struct itg_accel_tile {
     /* DEPTHWISE: rows are pixels of lines of `width`, the first `left` of one line; from one line
      * to the next it is `gap` bytes more than from pixel to pixel. */
     int64_t width, left, gap;
-    bool threes; /* as the shape's */
-    bool parts;  /* sums are wanted in parts (itg_lanes_args) */
+    int64_t columns; /* DEPTHWISE: those that are wanted; further ones may be set, too */
+    bool threes;     /* as the shape's */
+    bool parts;      /* sums are wanted in parts (itg_lanes_args) */
 } itg_accel_tile;
 /* A row of a depthwise tile, and how many the line has from it on. */
 typedef struct itg_accel_row {

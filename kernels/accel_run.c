@@ -159,6 +159,7 @@ static void sum_tile(const run *r, const uint8_t *a, int64_t a_digit, int64_t a_
                            .width = t->x.outputs,
                            .left = t->x.outputs - column,
                            .gap = (t->pitch - t->x.outputs) * t->pixel,
+                           .columns = s->columns,
                            .threes = t->threes,
                            .parts = r->layer->parts,
                            .offset = r->layer->offset,
