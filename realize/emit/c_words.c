@@ -175,18 +175,6 @@ static void write_groups(itg_strbuf *out, const itg_emit_words *l, const itg_emi
     itg_strbuf_add(out, "    }\n");
 }
 
-static void begin_rest(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
-                       bool counted)
-{
-    itg_strbuf_add(out, "    for (");
-    itg_strbuf_format(out, "%s; rest > 0; rest--, in += %d, ", counted ? "int32_t p = 0" : "",
-                      itg_emit_words_alternate(l) ? 8 : 4);
-    if (counted)
-        itg_strbuf_format(out, "p += %d) {\n", (int)l->fields);
-    else
-        itg_strbuf_format(out, "%s) {\n", loop->rest_step);
-}
-
 /* Writes what a word holds in whole codes, of pairs p + first on or of those of a constant place.
  */
 static void write_word(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
@@ -200,7 +188,12 @@ static void write_word(itg_strbuf *out, const itg_emit_words *l, const itg_emit_
 
 static void write_rest(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop)
 {
-    begin_rest(out, l, loop, loop->counted);
+    itg_strbuf_format(out, "    for (%s; rest > 0; rest--, in += %d, ",
+                      loop->counted ? "int32_t p = 0" : "", itg_emit_words_alternate(l) ? 8 : 4);
+    if (loop->counted)
+        itg_strbuf_format(out, "p += %d) {\n", (int)l->fields);
+    else
+        itg_strbuf_format(out, "%s) {\n", loop->rest_step);
     write_word(out, l, loop, loop->counted);
     if (!itg_emit_words_alternate(l)) itg_strbuf_add(out, "        in_too += 4;\n");
     itg_strbuf_add(out, "    }\n");

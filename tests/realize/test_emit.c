@@ -412,7 +412,7 @@ typedef enum chain_kind { WINDOWS, DENSE, FEW, LARGE } chain_kind;
 static int32_t add_layer(maker *m, int32_t x, chain_kind kind, bool last)
 {
     if (kind == WINDOWS) return add_convolution(m, x);
-    if (kind == FEW) return add_dense(m, x, pick(m, 32, 80));
+    if (kind == FEW) return add_dense(m, x, pick(m, 32, 160));
     if (kind == LARGE) return add_dense(m, x, pick(m, 30, 160));
     return add_dense(m, x, last ? pick(m, 1, 9) : pick(m, 1, 60) * (chance(m, 2) ? 4 : 1));
 }
@@ -759,20 +759,26 @@ static void codes_may_stay_where_they_lie(void **state)
     FLAGS " -D__arm__ -D__ARM_FEATURE_UNALIGNED -fsanitize=address,undefined "                     \
           "-fno-sanitize-recover=all"
     static const char pairs[] = WORDS32 " -D__ARM_FEATURE_SIMD32 -isystem " TEST_ARM;
-    int bytes = 0, narrow = 0;
+    static const char small[] = WORDS32 " -D__ARM_FEATURE_SIMD32 -Os -isystem " TEST_ARM;
+    int bytes = 0, narrow = 0, both = 0, take = 0;
     for (uint64_t seed = 1; seed <= 30; seed++) {
         itg_error err = {0};
         itg_program *p = chain_of(seed, seed % 3 == 0 ? DENSE : seed % 3 == 1 ? WINDOWS : FEW);
         if (emits(p, "net", 2, &err)) {
             compile_and_run("net", pairs, seed);
+            compile_and_run("net", small, seed);
             compile_and_run("net", WORDS32, seed);
+            both += mentions(FOLDER "/net.c", "        BOTH_NEXT(");
+            take += mentions(FOLDER "/net.c", "        TAKE_NEXT(");
             bytes += mentions(FOLDER "/net.c", " dot_bytes(w");
             narrow += mentions(FOLDER "/net.c", " take_");
         }
         itg_program_destroy(p);
     }
-    print_message("%d with codes of 8 bits that stay, %d with narrower ones\n", bytes, narrow);
-    assert_true(bytes >= 6 && narrow >= 6);
+    print_message(
+        "%d with codes of 8 bits that stay, %d with narrower ones, %d and %d in one loop\n", bytes,
+        narrow, both, take);
+    assert_true(bytes >= 6 && narrow >= 6 && both >= 2 && take >= 2);
 }
 
 /* ---- weights ---- */
