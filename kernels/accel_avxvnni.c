@@ -136,7 +136,7 @@ AVXVNNI static void depthwise(const itg_accel_tile *t)
 {
     itg_accel_row row = {t->a, t->left};
     for (int64_t r = 0; r < t->rows; r++, itg_accel_next_row(t, &row))
-        for (int64_t c = 0; c < ITG_DEPTHWISE_COLUMNS; c += CHANNELS)
+        for (int64_t c = 0; c < t->columns; c += CHANNELS)
             add_row(t, row.a + c, t->b + c * ITG_DEPTHWISE_TAPS,
                     t->c + r * ITG_DEPTHWISE_COLUMNS + c);
 }
