@@ -8,4 +8,4 @@ cd "$(dirname "$0")/.."
 need $build_packages $test_packages clang libclang-rt-dev libomp-dev
 cmake --preset asan-ubsan >/dev/null
 build --preset asan-ubsan
-ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=16:malloc_context_size=4 ctest --preset asan-ubsan -j "$(nproc)" -LE slow -E '^(independent|emitted_pairs|lost_channels|search_racing|search_agreement|search_memory_figure|cli_transcripts)$'
+ASAN_OPTIONS=detect_leaks=0 ctest --preset asan-ubsan -j "$(nproc)" -LE slow -E '^(independent|emitted_pairs|lost_channels|search_racing|search_agreement|search_memory_figure|cli_transcripts)$'

@@ -175,8 +175,7 @@ static void write_groups(itg_strbuf *out, const itg_emit_words *l, const itg_emi
     itg_strbuf_add(out, "    }\n");
 }
 
-/* Writes what a word holds in whole codes, of pairs p + first on or of those of a constant place.
- */
+/* Writes the pairs of a word's whole codes, from p on or from a constant place on. */
 static void write_word(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
                        bool counted)
 {
@@ -232,19 +231,14 @@ static void write_small(itg_strbuf *out, const itg_emit_words *l, const itg_emit
 void itg_emit_words_loops(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
                           bool groups)
 {
-    if (!groups) {
-        itg_strbuf_add(out, "    (void)groups;\n");
-        write_rest(out, l, loop);
-        return;
-    }
-    if (l->spare > 0 && !loop->small) {
+    const bool small = groups && (l->spare == 0 || loop->small);
+    if (small) itg_strbuf_add(out, "#ifndef __OPTIMIZE_SIZE__\n");
+    if (groups)
         write_groups(out, l, loop);
-        write_rest(out, l, loop);
-        return;
-    }
-    itg_strbuf_add(out, "#ifndef __OPTIMIZE_SIZE__\n");
-    write_groups(out, l, loop);
+    else
+        itg_strbuf_add(out, "    (void)groups;\n");
     write_rest(out, l, loop);
+    if (!small) return;
     itg_strbuf_add(out, "#else\n");
     write_small(out, l, loop);
     itg_strbuf_add(out, "#endif\n");
