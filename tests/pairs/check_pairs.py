@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 UNIT = ["--scale", "1/255"]
 CIFAR_MEAN = "0.4914,0.4822,0.4465"
@@ -203,9 +204,11 @@ def main():
     if unknown:
         parser.error(f"unknown pair {', '.join(sorted(unknown))}; there are {', '.join(pair.name for pair in PAIRS)}")
     report = Report()
-    for pair in PAIRS:
-        if not options.only or pair.name in options.only:
-            check_pair(report, options.program, options.data, pair, options.limit, options.full)
+    pairs = [pair for pair in PAIRS if not options.only or pair.name in options.only]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # most of the programs that they run use one thread
+        for job in [pool.submit(check_pair, report, options.program, options.data, pair, options.limit, options.full)
+                    for pair in sorted(pairs, key=lambda pair: pair.name not in LARGE)]:
+            job.result()
     print(", ".join(f"{count} {verdict}" for verdict, count in report.counts.items()))
     return 1 if report.counts["failed"] else 0
 
