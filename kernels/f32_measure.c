@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { BLOCK = 256 };
-
 /* Maps the bits of a float to an integer of the same order, except that -0 is just below 0. */
 ITG_INLINE int32_t ordered(int32_t bits)
 {
@@ -77,12 +75,14 @@ ITG_CLONES static void sum_block(const float *data, int32_t n, itg_f32_counts *o
     memcpy(out->squares, squares, sizeof squares);
 }
 
-void itg_f32_count(const float *data, int64_t count, itg_f32_counts *out)
+int64_t itg_f32_count(const float *data, int64_t count, itg_f32_part part, itg_f32_counts *out)
 {
-    int32_t index[BLOCK];
+    int32_t index[ITG_F32_BLOCK];
     uint32_t *const counts = out->counts;
-    for (int64_t first = 0; first < count; first += BLOCK) {
-        const int32_t n = count - first < BLOCK ? (int32_t)(count - first) : BLOCK;
+    int64_t counted = 0;
+    for (int64_t first = part.first * ITG_F32_BLOCK; first < count;
+         first += part.period * ITG_F32_BLOCK) {
+        const int32_t n = count - first < ITG_F32_BLOCK ? (int32_t)(count - first) : ITG_F32_BLOCK;
         const int32_t whole = n - n % ITG_F32_SUMS;
         bins_of_f32(data + first, n, out->scale, out->bins, index);
         sum_block(data + first, whole, out);
@@ -93,5 +93,7 @@ void itg_f32_count(const float *data, int64_t count, itg_f32_counts *out)
             out->sum[i - whole] += x;
             out->squares[i - whole] += x * x;
         }
+        counted += n;
     }
+    return counted;
 }

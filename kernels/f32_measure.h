@@ -7,6 +7,13 @@
 /* The range; a zero may have either sign. False: count is 0 or an element is not finite. */
 bool itg_f32_range(const float *data, int64_t count, float *min, float *max);
 
+/* Every period-th block of so many elements, from block `first` on: a part of all of them. */
+#define ITG_F32_BLOCK 256
+typedef struct itg_f32_part {
+    int64_t period, first;
+} itg_f32_part;
+#define ITG_F32_ALL ((itg_f32_part){1, 0})
+
 #define ITG_F32_SPARE_BINS 8 /* equal neighbours cost less where they are counted apart */
 #define ITG_F32_SUMS 8
 typedef struct itg_f32_counts {
@@ -19,6 +26,6 @@ typedef struct itg_f32_counts {
     /* added to in order of the elements: element i to sum i mod ITG_F32_SUMS */
     double sum[ITG_F32_SUMS], squares[ITG_F32_SUMS];
 } itg_f32_counts;
-/* All elements are finite and count is below 2^31. */
-void itg_f32_count(const float *data, int64_t count, itg_f32_counts *out);
+/* Returns how many elements the part has. All elements are finite and count is below 2^31. */
+int64_t itg_f32_count(const float *data, int64_t count, itg_f32_part part, itg_f32_counts *out);
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Real networks with labelled data, which lie beside the project and are no part of it: float accuracy, loss at 8 bits on the
-# integer targets, digests of simulate and run. Options: --full (simulate all samples, not 256), --limit N (quick: the first N samples,
+# integer targets, digests of simulate and run. Options: --full (simulate all samples, not 64), --limit N (quick: the first N samples,
 # digests alone), --only NAME.
 set -eu
 cd "$(dirname "$0")/.."

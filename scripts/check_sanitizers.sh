@@ -1,6 +1,6 @@
 #!/bin/sh
 # Everything again with clang, under AddressSanitizer and UndefinedBehaviorSanitizer, but for the comparison with the second program
-# and six tests that compare long runs with each other or texts with what was printed, or measure accuracy or memory.
+# and ten tests that compare long runs with each other or texts with what was printed, or measure accuracy or memory.
 # Leaks are looked for by the tests that GCC builds (cmake/Leaks.cmake): clang's OpenMP loses memory of its own.
 set -eu
 cd "$(dirname "$0")/.."
@@ -8,4 +8,4 @@ cd "$(dirname "$0")/.."
 need $build_packages $test_packages clang libclang-rt-dev libomp-dev
 cmake --preset asan-ubsan >/dev/null
 build --preset asan-ubsan
-ASAN_OPTIONS=detect_leaks=0 ctest --preset asan-ubsan -j "$(nproc)" -LE slow -E '^(independent|emitted_pairs|lost_channels|search_racing|search_agreement|search_memory_figure|cli_transcripts)$'
+ASAN_OPTIONS=detect_leaks=0 ctest --preset asan-ubsan -j "$(nproc)" -LE slow -E '^(independent|emitted_pairs|lost_channels|search_racing|search_agreement|search_memory_figure|search_tight|search_selection|remote_workers|cli_sensitivity|cli_transcripts)$'

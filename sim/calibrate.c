@@ -12,6 +12,10 @@
 /* A worker's samples in a block: enough that waiting for the slowest worker costs little. */
 enum { SAMPLES_A_WORKER = 8 };
 
+/* So many elements of a value are counted, or up to twice as many, or all. */
+#define ENOUGH_ELEMENTS (INT64_C(1) << 20)
+#define GOLDEN_RATIO UINT32_C(2654435769) /* of 2^32: multiples spread evenly (Knuth 6.4) */
+
 /* One array of the samples. */
 typedef struct sample_part {
     const itg_dataset *data; /* or */
@@ -170,8 +174,19 @@ static void hash_samples(calibration *c, unsigned char hash[32])
     memcpy(hash, c->abouts[0].hash, 32);
 }
 
+/* Which part of a sample is counted: enough of all samples. Other blocks in each sample, as if
+ * drawn by lot, since samples and what lies in blocks may both come in turns. */
+static itg_f32_part part_of(const calibration *c, int64_t sample, int64_t elements)
+{
+    const int64_t samples = c->abouts[0].shape.dims[0],
+                  period = elements / (ENOUGH_ELEMENTS / samples + 1);
+    const uint32_t lot = (uint32_t)sample * GOLDEN_RATIO >> 16;
+    return period > 1 ? (itg_f32_part){period, lot % period} : ITG_F32_ALL;
+}
+
 typedef struct measuring {
     const calibration *c;
+    int64_t sample;
     itg_sums *sums;              /* [id_count] of the sample */
     itg_value_stats *histograms; /* [id_count] of the worker */
 } measuring;
@@ -182,7 +197,8 @@ static void measure(void *context, itg_id value, const itg_tensor *tensor)
     const int32_t slot = m->c->slots[value];
     if (slot < 0) return;
     const int64_t elements = (int64_t)(itg_tensor_bytes(tensor) / sizeof(float));
-    itg_histogram_measure(&m->histograms[slot], tensor->data, elements, &m->sums[slot]);
+    itg_histogram_measure(&m->histograms[slot], tensor->data, elements,
+                          part_of(m->c, m->sample, elements), &m->sums[slot]);
 }
 
 static itg_status run_sample(void *context, int worker, int64_t item, itg_error *err)
@@ -190,7 +206,8 @@ static itg_status run_sample(void *context, int worker, int64_t item, itg_error 
     calibration *c = context;
     if (itg_check_stop(&c->stop, err) != ITG_OK) return ITG_CANCELLED;
     itg_float_exec *exec = c->execs[worker];
-    measuring m = {c, c->sums + item * c->id_count, c->histograms + (int64_t)worker * c->id_count};
+    measuring m = {c, c->first + item, c->sums + item * c->id_count,
+                   c->histograms + (int64_t)worker * c->id_count};
     itg_status status = itg_feed_fill_all(&c->feed, item, exec, err);
     if (status != ITG_OK) return status;
     status = itg_float_exec_visit(exec, measure, &m, err);
@@ -250,10 +267,10 @@ static void hash_stats(itg_stats *stats)
         const unsigned char present = s->present;
         hash_items(&hash, &present, 1, 1);
         if (!present) continue;
-        const int64_t counts[] = {s->count, s->nan_count, s->zeros, s->exponent};
+        const int64_t counts[] = {s->count, s->counted, s->nan_count, s->zeros, s->exponent};
         const float range[] = {s->min, s->max};
         const double moments[] = {s->mean, s->variance, s->average_min, s->average_max};
-        hash_items(&hash, counts, 4, sizeof *counts);
+        hash_items(&hash, counts, 5, sizeof *counts);
         hash_items(&hash, range, 2, sizeof *range);
         hash_items(&hash, moments, 4, sizeof *moments);
         hash_items(&hash, s->positive, ITG_HISTOGRAM_BINS, sizeof *s->positive);

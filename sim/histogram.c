@@ -1,7 +1,6 @@
 /* Histograms. Invariant: exponent = exponent_of(max(|min|, |max|)), or NO_EXPONENT if only zeros
  * were added. */
 #include "sim/histogram.h"
-#include "kernels/f32_measure.h"
 #include "kernels/math.h"
 #include <float.h>
 #include <stdlib.h>
@@ -18,25 +17,45 @@ static double whole(const double *parts)
     return sum;
 }
 
-void itg_sums_of(const float *data, int64_t count, itg_sums *out)
+static bool is_finite(float x)
+{
+    return x >= -FLT_MAX && x <= FLT_MAX;
+}
+
+static int64_t block_end(int64_t block, int64_t count)
+{
+    return (block + 1) * ITG_F32_BLOCK < count ? (block + 1) * ITG_F32_BLOCK : count;
+}
+
+static void sum_part(const float *data, int64_t count, itg_f32_part part, itg_sums *out)
+{
+    double sum[ITG_F32_SUMS] = {0}, squares[ITG_F32_SUMS] = {0};
+    for (int64_t block = part.first; block * ITG_F32_BLOCK < count; block += part.period)
+        for (int64_t i = block * ITG_F32_BLOCK; i < block_end(block, count); i++) {
+            if (!is_finite(data[i])) continue;
+            const double x = (double)data[i];
+            sum[i % ITG_F32_SUMS] += x;
+            squares[i % ITG_F32_SUMS] += x * x;
+            out->counted++;
+        }
+    out->sum = whole(sum);
+    out->sum_squares = whole(squares);
+}
+
+void itg_sums_of(const float *data, int64_t count, itg_f32_part part, itg_sums *out)
 {
     itg_sums sums = {.min = FLT_MAX, .max = -FLT_MAX};
-    double sum[ITG_F32_SUMS] = {0}, squares[ITG_F32_SUMS] = {0};
     for (int64_t i = 0; i < count; i++) {
         const float x = data[i];
-        if (!(x >= -FLT_MAX && x <= FLT_MAX)) {
+        if (!is_finite(x)) {
             sums.nan_count++;
             continue;
         }
-        const double wide = (double)x;
         if (x < sums.min) sums.min = x;
         if (x > sums.max) sums.max = x;
-        sum[i % ITG_F32_SUMS] += wide;
-        squares[i % ITG_F32_SUMS] += wide * wide;
     }
     sums.count = count - sums.nan_count;
-    sums.sum = whole(sum);
-    sums.sum_squares = whole(squares);
+    sum_part(data, count, part, &sums);
     /* adding zero turns -0 into 0, so that the order of the two does not show */
     sums.min = sums.count ? sums.min + 0.0f : 0.0f;
     sums.max = sums.count ? sums.max + 0.0f : 0.0f;
@@ -108,22 +127,25 @@ static double grow_for(itg_value_stats *stats, const itg_sums *sums)
     return bins_per_unit(stats);
 }
 
-void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
+static void count_one(itg_value_stats *stats, float x, double scale)
+{
+    const double position = (double)x * scale;
+    if (x > 0.0f)
+        stats->positive[(int32_t)position]++;
+    else if (x < 0.0f)
+        stats->negative[(int32_t)-position]++;
+    else
+        stats->zeros++;
+}
+
+void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count, itg_f32_part part,
                        const itg_sums *sums)
 {
     if (!sums->count) return;
     const double scale = grow_for(stats, sums);
-    for (int64_t i = 0; i < count; i++) {
-        const float x = data[i];
-        if (!(x >= -FLT_MAX && x <= FLT_MAX)) continue;
-        const double position = (double)x * scale;
-        if (x > 0.0f)
-            stats->positive[(int32_t)position]++;
-        else if (x < 0.0f)
-            stats->negative[(int32_t)-position]++;
-        else
-            stats->zeros++;
-    }
+    for (int64_t block = part.first; block * ITG_F32_BLOCK < count; block += part.period)
+        for (int64_t i = block * ITG_F32_BLOCK; i < block_end(block, count); i++)
+            if (is_finite(data[i])) count_one(stats, data[i], scale);
 }
 
 /* Returns the bins of a side whose largest element lies at this position; negative: there is none.
@@ -133,28 +155,26 @@ static int32_t bins_until(double position)
     return position < 0 ? 0 : (int32_t)position + 1;
 }
 
-static void measure_in_two(itg_value_stats *stats, const float *data, int64_t count, itg_sums *sums)
-{
-    itg_sums_of(data, count, sums);
-    itg_histogram_add(stats, data, count, sums);
-}
-
 /* Clearing and adding the counts costs as much as this many elements. */
 enum { FEW = 1024 };
 
-void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t count, itg_sums *sums)
+void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t count,
+                           itg_f32_part part, itg_sums *sums)
 {
     uint32_t counts[2 * ITG_HISTOGRAM_BINS + ITG_F32_SPARE_BINS];
     itg_sums s = {.count = count};
     if (count < FEW || !itg_f32_range(data, count, &s.min, &s.max)) {
-        measure_in_two(stats, data, count, sums);
+        itg_sums_of(data, count, part, sums);
+        itg_histogram_add(stats, data, count, part, sums);
         return;
     }
     s.min = s.min + 0.0f; /* as in itg_sums_of */
     s.max = s.max + 0.0f;
     const double scale = grow_for(stats, &s);
-    if (scale > FLT_MAX) { /* of values below 2^-116 */
-        measure_in_two(stats, data, count, sums);
+    if (count / part.period < FEW || scale > FLT_MAX) { /* or values below 2^-116 */
+        sum_part(data, count, part, &s);
+        itg_histogram_add(stats, data, count, part, &s);
+        *sums = s;
         return;
     }
     const int32_t above = bins_until((double)s.max * scale),
@@ -163,7 +183,7 @@ void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t co
     memset(counts + ITG_HISTOGRAM_BINS, 0, (size_t)below * sizeof *counts);
     memset(counts + 2 * ITG_HISTOGRAM_BINS, 0, ITG_F32_SPARE_BINS * sizeof *counts);
     itg_f32_counts c = {.scale = (float)scale, .bins = ITG_HISTOGRAM_BINS, .counts = counts};
-    itg_f32_count(data, count, &c);
+    s.counted = itg_f32_count(data, count, part, &c);
     for (int32_t i = 0; i < above; i++)
         stats->positive[i] += counts[i];
     for (int32_t i = 0; i < below; i++)
@@ -198,6 +218,7 @@ void itg_sums_add(itg_value_stats *stats, itg_sums_fold *fold, const itg_sums *s
     }
     widen(stats, sums->min, sums->max);
     stats->count += sums->count;
+    stats->counted += sums->counted;
     fold->samples++;
     fold->sum += sums->sum;
     fold->sum_squares += sums->sum_squares;
@@ -210,7 +231,7 @@ void itg_sums_finish(itg_value_stats *stats, const itg_sums_fold *fold)
     stats->present = true;
     if (stats->exponent == NO_EXPONENT) stats->exponent = 0;
     if (!stats->count) return;
-    const double n = (double)stats->count;
+    const double n = stats->counted ? (double)stats->counted : 1;
     stats->mean = fold->sum / n;
     stats->variance = fold->sum_squares / n - stats->mean * stats->mean;
     if (!(stats->variance > 0)) stats->variance = 0; /* rounding may make it slightly negative */

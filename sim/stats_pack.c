@@ -29,10 +29,10 @@ void itg_stats_pack(const itg_stats *stats, itg_strbuf *out)
         const itg_value_stats *s = &stats->values[v];
         itg_pack_int(out, s->present);
         if (!s->present) continue;
-        const int64_t counts[] = {s->count, s->nan_count, s->zeros, s->exponent};
+        const int64_t counts[] = {s->count, s->counted, s->nan_count, s->zeros, s->exponent};
         const double range[] = {(double)s->min, (double)s->max, s->mean,
                                 s->variance,    s->average_min, s->average_max};
-        itg_pack(out, counts, 4, sizeof *counts);
+        itg_pack(out, counts, 5, sizeof *counts);
         itg_pack(out, range, 6, sizeof *range);
         pack_bins(s->positive, out);
         pack_bins(s->negative, out);
@@ -66,6 +66,7 @@ static void unpack_value(itg_unpacker *u, itg_value_stats *s)
     s->present = itg_unpack_int(u, 0, 1, "whether a value has statistics") != 0;
     if (!s->present) return;
     s->count = itg_unpack_int(u, 0, MOST, "a count of elements");
+    s->counted = itg_unpack_int(u, 0, s->count, "a count of elements in a histogram");
     s->nan_count = itg_unpack_int(u, 0, MOST, "a count of elements that are not finite");
     s->zeros = itg_unpack_int(u, 0, MOST, "a count of zeros");
     s->exponent = (int32_t)itg_unpack_int(u, INT32_MIN, 1024, "an exponent");
@@ -87,8 +88,8 @@ static void unpack_value(itg_unpacker *u, itg_value_stats *s)
         !isfinite(s->max))
         itg_unpack_refuse(u, "a histogram of [%g, %g] has exponent %d", range[0], range[1],
                           (int)s->exponent);
-    if (sum + s->zeros != s->count)
-        itg_unpack_refuse(u, "a histogram of %lld elements has %lld", (long long)s->count,
+    if (sum + s->zeros != s->counted)
+        itg_unpack_refuse(u, "a histogram of %lld elements has %lld", (long long)s->counted,
                           (long long)(sum + s->zeros));
 }
 

@@ -70,7 +70,7 @@ static itg_status by_statistics(itg_threshold_method method, const elements *e,
     itg_value_stats *stats = malloc(sizeof *stats);
     if (!stats) return itg_fail(err, ITG_NO_MEMORY, "threshold: no memory for statistics");
     itg_histogram_init(stats);
-    itg_histogram_add(stats, e->data, e->count, sums);
+    itg_histogram_add(stats, e->data, e->count, ITG_F32_ALL, sums);
     itg_sums_add(stats, &fold, sums);
     itg_sums_finish(stats, &fold);
     itg_status status = itg_threshold_estimate(method, stats, target, lo, hi, err);
@@ -92,7 +92,7 @@ static itg_status estimate(itg_threshold_method method, elements *e,
                            itg_error *err)
 {
     itg_sums sums;
-    itg_sums_of(e->data, e->count, &sums);
+    itg_sums_of(e->data, e->count, ITG_F32_ALL, &sums);
     if (sums.nan_count)
         return itg_fail(err, ITG_BAD_FILE,
                         "threshold: a constant holds %lld elements that are NaN or infinite",

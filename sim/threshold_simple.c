@@ -30,7 +30,7 @@ static double quantile(const int64_t *bins, double width, double mass)
 
 itg_range itg_threshold_percentile(const itg_value_stats *stats, double outside)
 {
-    const double mass = outside * (double)stats->count, width = itg_ldexp(1.0, stats->exponent);
+    const double mass = outside * (double)stats->counted, width = itg_ldexp(1.0, stats->exponent);
     const double hi = quantile(stats->positive, width, mass),
                  lo = -quantile(stats->negative, width, mass);
     const double max = stats->max > 0 ? (double)stats->max : 0.0,

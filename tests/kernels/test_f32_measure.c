@@ -19,13 +19,18 @@ static void counts_and_sums_are_those_of_a_plain_loop(void **state)
     (void)state;
     itg_rng_init(&rng, 5);
     for (int64_t n = 1; n <= MOST; n += n < 20 ? 1 : 149) {
+        const int64_t period = 1 + n % 4;
+        const itg_f32_part part = {period, n / 7 % period};
+        int64_t counted = 0;
         uint32_t counts[2 * BINS + ITG_F32_SPARE_BINS] = {0}, zeros = 0;
         uint32_t want[2 * BINS] = {0}, want_zeros = 0;
         double sum[ITG_F32_SUMS] = {0.5}, squares[ITG_F32_SUMS] = {0.25};
         fill_with_zeros(x, n, &rng);
         itg_f32_counts c = {8.0, BINS, counts, {0.5}, {0.25}};
-        itg_f32_count(x, n, &c);
+        const int64_t found = itg_f32_count(x, n, part, &c);
         for (int64_t i = 0; i < n; ++i) {
+            if (i / ITG_F32_BLOCK % period != part.first) continue;
+            counted++;
             const double wide = (double)x[i];
             sum[i % ITG_F32_SUMS] += wide;
             squares[i % ITG_F32_SUMS] += wide * wide;
@@ -36,6 +41,7 @@ static void counts_and_sums_are_those_of_a_plain_loop(void **state)
         }
         for (int i = 0; i < ITG_F32_SPARE_BINS; ++i)
             zeros += counts[2 * BINS + i];
+        assert_int_equal(found, counted);
         assert_int_equal(zeros, want_zeros);
         assert_memory_equal(counts, want, sizeof want);
         assert_memory_equal(c.sum, sum, sizeof sum);

@@ -4,7 +4,7 @@ Usage: check_pairs.py PROGRAM DATA [--full | --limit N] [--only NAME]...
 PROGRAM is the intaglio program, DATA the folder that holds models/, mnist/, cifar10/...
 A pair takes a part of its targets, by turns, or all of them with --full.
 Accuracies are those of the float network and of the integer program on all samples. Simulation is slow, so its digest is compared
-with the program's on the first 256 samples, or on all of them with --full. With --limit nothing but the first N samples runs, and
+with the program's on the first 64 samples, or on all of them with --full. With --limit nothing but the first N samples runs, and
 digests alone are checked: accuracies are stated for all samples.
 Standard library only. Ends with "N passed, M failed, K skipped"; status 1 if anything failed.
 """
@@ -74,8 +74,7 @@ PAIRS = [Pair(*row) for row in [
 ALWAYS = ("x86-vnni", "cortex-m")  # targets that every pair takes
 TURNS = 3  # a pair takes one in so many of the others
 FLOAT_TOLERANCE = 0.1  # points
-SIMULATED_SAMPLES = 256  # of each pair, without --full
-FEW_SIMULATED = 64  # the same, of a target's second width
+SIMULATED_SAMPLES = 64  # of each pair, without --full
 LARGE, LARGE_SAMPLES = ("squeezenet",), 32  # without --full; calibrated on as many
 FEW_SAMPLES, FEW_IMAGES = 200, 3  # so few samples may lose so many images, whatever that is in points
 
@@ -121,8 +120,6 @@ def check_target(program, pair, files, target, folder, simulated_samples, float_
     data = ["--data", files.samples, "--labels", files.labels]
     limit = ["--limit", str(simulated_samples)] if simulated_samples else []
     name, _, bits = target.partition(":")
-    if bits and simulated_samples > FEW_SIMULATED:
-        limit = ["--limit", str(FEW_SIMULATED)]
     weights = ["--weight-bits", bits] if bits else []
     calibration = ["--calib", files.calibration]
     if pair.name in LARGE and limit:

@@ -233,12 +233,12 @@ static void extreme_magnitudes_stay_within_the_bins(void **state)
     const float x[] = {0x1p-149f, -0x1p-149f, 0.0f, -0.0f, FLT_MAX, -FLT_MAX};
     itg_sums sums;
     itg_histogram_init(&s);
-    itg_sums_of(x, 2, &sums);
-    itg_histogram_add(&s, x, 2, &sums);
+    itg_sums_of(x, 2, ITG_F32_ALL, &sums);
+    itg_histogram_add(&s, x, 2, ITG_F32_ALL, &sums);
     assert_int_equal(s.exponent, -159);
     assert_true(s.positive[1024] == 1 && s.negative[1024] == 1);
-    itg_sums_of(x + 2, 4, &sums);
-    itg_histogram_add(&s, x + 2, 4, &sums);
+    itg_sums_of(x + 2, 4, ITG_F32_ALL, &sums);
+    itg_histogram_add(&s, x + 2, 4, ITG_F32_ALL, &sums);
     assert_int_equal(s.exponent, 117);
     assert_true(s.positive[0] == 1 && s.negative[0] == 1 && s.zeros == 2);
     assert_true(s.positive[2047] == 1 && s.negative[2047] == 1);
@@ -254,13 +254,13 @@ static void merging_equals_adding(void **state)
     for (int i = 0; i < SAMPLES * ELEMENTS / 3; i++)
         x[i] *= 0x1p-9f; /* the first part is far smaller */
     itg_histogram_init(&whole);
-    itg_sums_of(x, SAMPLES * ELEMENTS, &sums);
-    itg_histogram_add(&whole, x, SAMPLES * ELEMENTS, &sums);
+    itg_sums_of(x, SAMPLES * ELEMENTS, ITG_F32_ALL, &sums);
+    itg_histogram_add(&whole, x, SAMPLES * ELEMENTS, ITG_F32_ALL, &sums);
     for (int i = 0; i < 3; i++) {
         const float *part = x + i * (SAMPLES * ELEMENTS / 3);
         itg_histogram_init(&parts[i]);
-        itg_sums_of(part, SAMPLES * ELEMENTS / 3, &sums);
-        itg_histogram_add(&parts[i], part, SAMPLES * ELEMENTS / 3, &sums);
+        itg_sums_of(part, SAMPLES * ELEMENTS / 3, ITG_F32_ALL, &sums);
+        itg_histogram_add(&parts[i], part, SAMPLES * ELEMENTS / 3, ITG_F32_ALL, &sums);
     }
     assert_true(parts[0].exponent < whole.exponent);
     itg_histogram_merge(&parts[0], &parts[1]);
@@ -293,16 +293,77 @@ static void measuring_equals_sums_and_counts(void **state)
         if (round == 6) x[n - 1] = -INFINITY;
         if (round == 8) x[3] = 0x1p-149f;
         if (round == 9) x[n / 2] = -0x1.fffffep127f;
-        itg_sums_of(x, n, &a);
-        itg_histogram_add(&one, x, n, &a);
-        itg_histogram_measure(&two, x, n, &b);
+        const itg_f32_part part = {1 + round % 3 * 9, round % 3 * 4};
+        itg_sums_of(x, n, part, &a);
+        itg_histogram_add(&one, x, n, part, &a);
+        itg_histogram_measure(&two, x, n, part, &b);
         assert_int_equal(a.count, b.count);
+        assert_int_equal(a.counted, b.counted);
         assert_int_equal(a.nan_count, b.nan_count);
         assert_memory_equal(&a.min, &b.min, sizeof a.min);
         assert_memory_equal(&a.max, &b.max, sizeof a.max);
         assert_true(a.sum == b.sum && a.sum_squares == b.sum_squares);
         assert_memory_equal(&one, &two, sizeof one);
     }
+}
+
+enum { LONG_SAMPLES = 40, LONG = 120000 };
+
+static itg_stats *calibrate_long(float *data, int threads)
+{
+    itg_graph *g = NULL;
+    itg_id x, b, n;
+    const itg_shape row = {2, {1, LONG}};
+    const itg_attrs relu = itg_attrs_default(ITG_OP_RELU);
+    const itg_dataset samples = {
+        .dtype = ITG_F32, .shape = {2, {LONG_SAMPLES, LONG}}, .data = data, .path = path};
+    assert_int_equal(itg_graph_create("long.onnx", &g, NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_value(g, "x", ITG_F32, &row, NULL, &x, NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_value(g, "b", ITG_F32, &row, NULL, &b, NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_node(g, "relu", ITG_OP_RELU, &x, 1, &b, 1, &relu, &n, NULL),
+                     ITG_OK);
+    assert_int_equal(itg_graph_set_inputs(g, &x, 1, NULL), ITG_OK);
+    assert_int_equal(itg_graph_set_outputs(g, &b, 1, NULL), ITG_OK);
+    itg_stats *stats = calibrate(g, &samples, threads);
+    itg_graph_destroy(g);
+    return stats;
+}
+
+static int64_t sum_of(const int64_t *bins)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < ITG_HISTOGRAM_BINS; i++)
+        sum += bins[i];
+    return sum;
+}
+
+/* Every element has a say about the range; of 4.8 million about a quarter are counted, in each
+ * sample and at each place. */
+static void of_many_elements_a_part_is_counted(void **state)
+{
+    float *data = malloc(sizeof *data * LONG_SAMPLES * LONG);
+    (void)state;
+    assert_non_null(data);
+    for (int pattern = 0; pattern < 3; pattern++) {
+        for (int64_t i = 0; i < (int64_t)LONG_SAMPLES * LONG; i++) {
+            const int64_t sample = i / LONG, block = i % LONG / ITG_F32_BLOCK;
+            const int64_t turn = pattern == 0 ? block : pattern == 1 ? sample : sample + block;
+            data[i] = turn % 2 == 0 ? 1.0f : -1.0f;
+        }
+        data[pattern * 7 * ITG_F32_BLOCK] = 3.0f;
+        data[LONG - 1 - pattern * 7 * ITG_F32_BLOCK] = -5.0f;
+        itg_stats *one = calibrate_long(data, 1), *two = calibrate_long(data, 2);
+        assert_memory_equal(one->hash, two->hash, sizeof one->hash);
+        const itg_value_stats *s = &one->values[0];
+        assert_true(s->min == -5.0f && s->max == 3.0f);
+        assert_int_equal(s->count, (int64_t)LONG_SAMPLES * LONG);
+        assert_in_range(s->counted, 1 << 20, (1 << 21) - 1);
+        assert_int_equal(sum_of(s->positive) + sum_of(s->negative) + s->zeros, s->counted);
+        assert_true(fabs(s->mean) < 0.3 && fabs(s->variance - 1) < 0.2);
+        itg_stats_destroy(one);
+        itg_stats_destroy(two);
+    }
+    free(data);
 }
 
 typedef struct seen {
@@ -398,9 +459,9 @@ static void measuring_works_at_any_magnitude(void **state)
             x[i] = k % 2 == 0 ? fminf(x[i], x[1]) : fminf(x[i], -fabsf(x[1]));
         itg_histogram_init(&one);
         itg_histogram_init(&two);
-        itg_sums_of(x, MANY, &a);
-        itg_histogram_add(&one, x, MANY, &a);
-        itg_histogram_measure(&two, x, MANY, &b);
+        itg_sums_of(x, MANY, ITG_F32_ALL, &a);
+        itg_histogram_add(&one, x, MANY, ITG_F32_ALL, &a);
+        itg_histogram_measure(&two, x, MANY, ITG_F32_ALL, &b);
         assert_true(a.count == b.count && a.min == b.min && a.max == b.max);
         assert_true(a.sum == b.sum && a.sum_squares == b.sum_squares);
         assert_memory_equal(&one, &two, sizeof one);
@@ -418,6 +479,7 @@ int main(void)
         cmocka_unit_test(extreme_magnitudes_stay_within_the_bins),
         cmocka_unit_test(merging_equals_adding),
         cmocka_unit_test(measuring_equals_sums_and_counts),
+        cmocka_unit_test(of_many_elements_a_part_is_counted),
         cmocka_unit_test(measuring_works_at_any_magnitude),
         cmocka_unit_test(every_value_is_shown_once_as_it_is_made),
         cmocka_unit_test(what_cannot_run_is_refused_by_name),

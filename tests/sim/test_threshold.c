@@ -59,8 +59,8 @@ static itg_value_stats *stats_of(const float *x, int64_t count)
     itg_sums sums;
     assert_non_null(stats);
     itg_histogram_init(stats);
-    itg_sums_of(x, count, &sums);
-    itg_histogram_add(stats, x, count, &sums);
+    itg_sums_of(x, count, ITG_F32_ALL, &sums);
+    itg_histogram_add(stats, x, count, ITG_F32_ALL, &sums);
     itg_sums_add(stats, &fold, &sums);
     itg_sums_finish(stats, &fold);
     return stats;

@@ -145,8 +145,8 @@ static itg_value_stats *stats_of(const float *values, const int64_t *counts, int
         for (int64_t k = 0; k < counts[i]; k++)
             x[at++] = values[i];
     itg_histogram_init(stats);
-    itg_sums_of(x, total, &sums);
-    itg_histogram_add(stats, x, total, &sums);
+    itg_sums_of(x, total, ITG_F32_ALL, &sums);
+    itg_histogram_add(stats, x, total, ITG_F32_ALL, &sums);
     itg_sums_add(stats, &fold, &sums);
     itg_sums_finish(stats, &fold);
     free(x);
