@@ -12,7 +12,7 @@
 /* A worker's samples in a block: enough that waiting for the slowest worker costs little. */
 enum { SAMPLES_A_WORKER = 8 };
 
-/* So many elements of a value are counted, or up to twice as many, or all. */
+/* About so many elements of a value are counted, up to twice as many, or all. */
 #define ENOUGH_ELEMENTS (INT64_C(1) << 20)
 #define GOLDEN_RATIO UINT32_C(2654435769) /* of 2^32: multiples spread evenly (Knuth 6.4) */
 

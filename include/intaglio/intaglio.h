@@ -266,7 +266,7 @@ typedef struct itg_value_range {
     const char *value; /* its name; borrowed from the model */
     int64_t count;     /* finite elements, over all samples */
     double min, max;
-    double mean, variance; /* of at least 2^20 of them, or of all */
+    double mean, variance; /* of about 2^20 of them or more */
 } itg_value_range;
 int32_t itg_stats_count(const itg_stats *stats);
 /* In the order of the prepared graph. False: there are no statistics, since it is a constant. */
