@@ -706,9 +706,8 @@ static void codes_of_dense_layers_are_multiplied_where_they_lie(void **state)
         print_message("skipped: no compiler\n");
         skip();
     }
-    const uint64_t seeds = ITG_IS_SLOW ? 9 : 24;
     int whole = 0, pieces = 0;
-    for (uint64_t seed = 1; seed <= seeds; seed++) {
+    for (uint64_t seed = 1; seed <= 24; seed++) {
         itg_error err = {0};
         itg_program *p = dense_program(seed);
         if (emits(p, "net", 3, &err)) {
@@ -719,7 +718,7 @@ static void codes_of_dense_layers_are_multiplied_where_they_lie(void **state)
         itg_program_destroy(p);
     }
     print_message("%d with dense layers, %d with codes in pieces\n", whole, pieces);
-    assert_true((uint64_t)whole * 3 >= seeds * 2 && (uint64_t)pieces * 3 >= seeds);
+    assert_true(whole >= 16 && pieces >= 8);
 }
 
 /* Vectors in plain C under the sanitizers. */
