@@ -91,7 +91,7 @@ typedef struct itg_value_stats {
     int64_t count,
         nan_count; /* finite elements; NaN and infinite ones, which nothing else here counts */
     float min, max;
-    int64_t counted;                 /* finite elements that the rest is about but averages */
+    int64_t counted;                 /* finite elements of which are moments and bins */
     double mean, variance;           /* sums of samples' sums in sample order */
     double average_min, average_max; /* mean over samples of the sample's min and max */
     int32_t exponent;
