@@ -4,11 +4,12 @@
  *
  * The fast path gives the same bits. The input of one group is copied into planes padded with
  * zeros, one plane for each phase of the stride, so that a tap of neighbouring outputs reads
- * neighbouring floats. Outputs are computed as tiles over the flattened plane; the few positions
- * between two rows are computed and dropped. Adding zero times a finite weight changes no sum that
- * is not -0, and no sum is -0. Zero times another weight gives NaN, so where there is one among the
- * outputs, and such a weight, the definition runs; also where the planes would be much larger than
- * the tensors. */
+ * neighbouring floats; with one tap and no stride it is read where it lies. Vectors of outputs go
+ * to where they belong, the last one of a row over the one before. Where a row is shorter than a
+ * vector, vectors run over the flattened plane into memory of their own; the few positions between
+ * two rows are computed and dropped. Adding zero times a finite weight changes no sum that is not
+ * -0, and no sum is -0. Zero times another weight gives NaN, so with such a weight the definition
+ * runs; also where the planes would be much larger than the tensors. */
 #include "kernels/clones.h"
 #include "kernels/f32_tile.h"
 #include "kernels/f32_window.h"
@@ -20,7 +21,7 @@
 #define MAX_TAPS 1024 /* along one dimension, for planes */
 #define CHUNK_WEIGHTS 131072
 #define CHUNK_SUMS 1048576
-#define LEAST_STEP 16 /* positions at a time; several tiles where these are narrow */
+#define CHUNK_INPUTS 4096 /* floats of the inputs that a number of vectors reads */
 
 typedef struct conv {
     itg_window w;
@@ -72,31 +73,43 @@ static void define_all(const conv *c)
 /* ---- planes ---- */
 /* Along one dimension, tap r of output p lies at phase[r] of the stride, at index p + shift[r]. */
 typedef struct axis {
-    int64_t phases; /* number of distinct phases among the taps */
-    int64_t size;   /* number of indices that are read in each phase */
-    int64_t *phase,
-        *residue;   /* [taps]: index of the phase; [phases]: its remainder by the stride */
-    int64_t *shift; /* [taps] */
+    int64_t phases;         /* number of distinct phases among the taps */
+    int64_t size;           /* number of indices that are read in each phase */
+    int64_t *phase, *shift; /* [taps] */
+    int64_t *first;         /* [phases]: where index 0 lies in the input */
+    itg_taps *inside;       /* [phases]: the indices that lie in the input */
 } axis;
 
-/* Fills an axis. memory: 3 * taps numbers. */
+/* Fills an axis but for its size. memory: AXIS_NUMBERS * taps numbers. */
+#define AXIS_NUMBERS 5
 static void make_axis(const itg_window *w, int d, int64_t outputs, int64_t *memory, axis *a)
 {
-    const int64_t taps = w->kernel[d];
+    const int64_t taps = w->kernel[d], pad = d ? w->pad_left : w->pad_top;
     a->phase = memory;
-    a->residue = memory + taps;
-    a->shift = memory + 2 * taps;
+    a->shift = memory + taps;
+    a->first = memory + 2 * taps;
+    a->inside = (itg_taps *)(memory + 3 * taps);
     a->phases = 0;
+    a->size = outputs + (taps - 1) * w->dilation[d] / w->stride[d];
     for (int64_t r = 0; r < taps; ++r) {
-        const int64_t at = r * w->dilation[d], residue = at % w->stride[d];
+        const int64_t at = r * w->dilation[d], first = at % w->stride[d] - pad;
         int64_t phase = 0;
-        while (phase < a->phases && a->residue[phase] != residue)
+        while (phase < a->phases && a->first[phase] != first)
             ++phase;
-        if (phase == a->phases) a->residue[a->phases++] = residue;
         a->phase[r] = phase;
         a->shift[r] = at / w->stride[d];
+        if (phase < a->phases) continue;
+        a->first[a->phases] = first;
+        a->inside[a->phases++] =
+            itg_valid_taps(first, w->stride[d], a->size, d ? w->width : w->height);
     }
-    a->size = outputs + a->shift[taps - 1];
+}
+
+ITG_CLONES static void copy_every_second(const float *restrict x, int64_t count,
+                                         float *restrict out)
+{
+    for (int64_t j = 0; j < count; ++j)
+        out[j] = x[2 * j];
 }
 
 /* Copies one row of one phase: out[j] = x[j * stride + shift] where that exists. */
@@ -105,10 +118,12 @@ static void copy_row(const float *x, itg_taps valid, int64_t shift, int64_t stri
     if (stride == 1) {
         memcpy(out + valid.begin, x + valid.begin + shift,
                (size_t)(valid.end - valid.begin) * sizeof *out);
-        return;
+    } else if (stride == 2) {
+        copy_every_second(x + 2 * valid.begin + shift, valid.end - valid.begin, out + valid.begin);
+    } else {
+        for (int64_t j = valid.begin; j < valid.end; ++j)
+            out[j] = x[j * stride + shift];
     }
-    for (int64_t j = valid.begin; j < valid.end; ++j)
-        out[j] = x[j * stride + shift];
 }
 
 /* Copies what lies inside the input; the rest of the plane is zero already. */
@@ -117,26 +132,29 @@ static void copy_plane(const itg_window *w, const axis *vertical, const axis *ho
 {
     for (int64_t a = 0; a < vertical->phases; ++a)
         for (int64_t b = 0; b < horizontal->phases; ++b) {
-            const int64_t shift = horizontal->residue[b] - w->pad_left;
-            const itg_taps valid = itg_valid_taps(shift, w->stride[1], horizontal->size, w->width);
-            for (int64_t i = 0; i < vertical->size; ++i, out += horizontal->size) {
-                const int64_t h = i * w->stride[0] + vertical->residue[a] - w->pad_top;
-                if (h >= 0 && h < w->height)
-                    copy_row(x + h * w->width, valid, shift, w->stride[1], out);
-            }
+            const itg_taps rows = vertical->inside[a];
+            for (int64_t i = rows.begin; i < rows.end; ++i)
+                copy_row(x + (i * w->stride[0] + vertical->first[a]) * w->width,
+                         horizontal->inside[b], horizontal->first[b], w->stride[1],
+                         out + i * horizontal->size);
+            out += vertical->size * horizontal->size;
         }
 }
 
 /* ---- tiles over the planes ---- */
 typedef struct layout {
+    const itg_f32_tiles *tiles;
     axis vertical, horizontal;
-    int64_t plane, positions,
-        padded; /* floats of a plane; flattened outputs; these rounded up to whole tiles */
+    int64_t plane; /* floats of a plane */
     int64_t taps, steps;
-    int64_t channels; /* outputs that are computed together, a multiple of ITG_F32_MAX_ROWS */
-    int64_t *offset;  /* [taps]: from a flattened output to its tap */
-    float *planes, *rows, *sums;
-    void *numbers, *floats; /* the allocated memory */
+    int64_t channels;            /* outputs that are computed together */
+    int64_t *offset;             /* [taps]: from a flattened output to its tap */
+    int64_t vectors, *from, *to; /* of one channel's outputs; from[], to[]: in planes, in outputs */
+    int64_t stride;              /* from a channel's outputs to the next one's */
+    float *planes;               /* NULL: the input is read where it lies */
+    float *sums;                 /* [channels][stride]; NULL: they are written where they belong */
+    int64_t *numbers, *places;   /* the allocated memory */
+    float *floats;
 } layout;
 
 static void fill_offsets(const itg_window *w, layout *l)
@@ -149,8 +167,7 @@ static void fill_offsets(const itg_window *w, layout *l)
                 h->shift[s];
 }
 
-/* Returns the floats of all planes, or -1 if they are too many for the tensors. The last tile reads
- * beyond the last plane. */
+/* Returns the floats of all planes, or -1 if they are too many for the tensors. */
 static int64_t plane_floats(const conv *c, layout *l)
 {
     const axis *v = &l->vertical, *h = &l->horizontal;
@@ -165,19 +182,75 @@ static int64_t plane_floats(const conv *c, layout *l)
         plane *= factors[i];
     }
     l->plane = plane / c->in_channels;
-    l->positions = (w->out_height - 1) * h->size + w->out_width;
-    l->padded = itg_f32_tiles_padded(l->positions);
-    return plane + l->padded;
+    return plane;
 }
 
-/* A multiple of the rows of a tile, as the sums of all of its rows are written. */
+/* With one tap, no stride and no padding, all positions can be one row. */
+static bool is_pointwise(const itg_window *w)
+{
+    return w->kernel[0] == 1 && w->kernel[1] == 1 && w->stride[0] == 1 && w->stride[1] == 1 &&
+           w->pad_top == 0 && w->pad_left == 0 && w->out_height == w->height &&
+           w->out_width == w->width;
+}
+
+/* Whether vectors go to where they belong. */
+static bool is_direct(const conv *c, const layout *l)
+{
+    return c->w.out_width >= l->tiles->lanes;
+}
+
+static int64_t count_vectors(const conv *c, const layout *l)
+{
+    const itg_window *w = &c->w;
+    const int64_t lanes = l->tiles->lanes;
+    if (is_direct(c, l)) return w->out_height * ((w->out_width + lanes - 1) / lanes);
+    return ((w->out_height - 1) * l->horizontal.size + w->out_width + lanes - 1) / lanes;
+}
+
+static void place_vectors(const conv *c, layout *l)
+{
+    const itg_window *w = &c->w;
+    const int64_t lanes = l->tiles->lanes, last = w->out_width - lanes;
+    const bool direct = is_direct(c, l);
+    const int64_t rows = direct ? w->out_height : 1, in_row = l->vectors / rows;
+    int64_t *from = l->from, *to = l->to;
+    for (int64_t row = 0; row < rows; ++row)
+        for (int64_t i = 0; i < in_row; ++i) {
+            const int64_t column = !direct || i * lanes < last ? i * lanes : last;
+            *from++ = row * l->horizontal.size + column;
+            *to++ = row * w->out_width + column;
+        }
+    l->stride = direct ? w->out_height * w->out_width : l->vectors * lanes;
+}
+
 static int64_t together(const conv *c, const layout *l)
 {
     int64_t count = CHUNK_WEIGHTS / l->steps;
-    if (count > CHUNK_SUMS / l->padded) count = CHUNK_SUMS / l->padded;
-    if (count > c->out_channels) count = c->out_channels + ITG_F32_MAX_ROWS - 1;
-    count -= count % ITG_F32_MAX_ROWS;
-    return count > 0 ? count : ITG_F32_MAX_ROWS;
+    if (count > CHUNK_SUMS / l->stride && !is_direct(c, l)) count = CHUNK_SUMS / l->stride;
+    count -= count % l->tiles->rows;
+    if (count < l->tiles->rows) count = l->tiles->rows;
+    return count < c->out_channels ? count : c->out_channels;
+}
+
+/* Places the vectors, and allocates what they read and write. False: no memory. */
+static bool make_buffers(const conv *c, layout *l, int64_t floats)
+{
+    const bool direct = is_direct(c, l);
+    l->vectors = count_vectors(c, l);
+    l->places = itg_call_alloc(2 * l->vectors, sizeof(int64_t));
+    if (!l->places) return false;
+    l->from = l->places;
+    l->to = l->from + l->vectors;
+    place_vectors(c, l);
+    l->channels = together(c, l);
+    if (direct && is_pointwise(&c->w)) return true;
+    if (!direct) floats += l->tiles->lanes; /* the last vector reads beyond the last plane */
+    l->floats = itg_call_alloc(floats + (direct ? 0 : l->channels * l->stride), sizeof(float));
+    if (!l->floats) return false;
+    l->planes = l->floats;
+    l->sums = direct ? NULL : l->planes + floats;
+    memset(l->planes, 0, (size_t)floats * sizeof(float));
+    return true;
 }
 
 /* False: no memory. *define: the definition must run. The caller frees in either case. */
@@ -186,137 +259,117 @@ static bool make_layout(const conv *c, layout *l, bool *define)
     const itg_window *w = &c->w;
     *define = w->kernel[0] > MAX_TAPS || w->kernel[1] > MAX_TAPS;
     if (*define) return true;
+    l->tiles = itg_f32_tiles_best();
     l->taps = w->kernel[0] * w->kernel[1];
     l->steps = l->taps * c->in_channels;
-    l->numbers = itg_call_alloc(3 * (w->kernel[0] + w->kernel[1]) + l->taps, sizeof(int64_t));
+    l->numbers =
+        itg_call_alloc(AXIS_NUMBERS * (w->kernel[0] + w->kernel[1]) + l->taps, sizeof(int64_t));
     if (!l->numbers) return false;
-    int64_t *numbers = l->numbers;
-    make_axis(w, 0, w->out_height, numbers, &l->vertical);
-    make_axis(w, 1, w->out_width, numbers + 3 * w->kernel[0], &l->horizontal);
-    l->offset = numbers + 3 * (w->kernel[0] + w->kernel[1]);
+    make_axis(w, 0, w->out_height, l->numbers, &l->vertical);
+    make_axis(w, 1, w->out_width, l->numbers + AXIS_NUMBERS * w->kernel[0], &l->horizontal);
+    l->offset = l->numbers + AXIS_NUMBERS * (w->kernel[0] + w->kernel[1]);
     const int64_t floats = plane_floats(c, l);
-    if (floats < 0) {
-        *define = true;
-        return true;
-    }
+    *define = floats < 0;
+    if (*define) return true;
     fill_offsets(w, l);
-    l->channels = together(c, l);
-    l->floats = itg_call_alloc(floats + l->steps * ITG_F32_MAX_ROWS + l->padded * l->channels,
-                               sizeof(float));
-    if (!l->floats) return false;
-    l->planes = l->floats;
-    l->rows = l->planes + floats;
-    l->sums = l->rows + l->steps * ITG_F32_MAX_ROWS;
-    memset(l->planes, 0, (size_t)floats * sizeof(float));
-    return true;
+    return make_buffers(c, l, floats);
 }
 
-/* Output channels that are computed together: the inputs of some positions stay in the first-level
- * cache meanwhile, the weights in the second. */
+/* Some output channels of a group; their weights stay in the second-level cache, the inputs of some
+ * positions in the first meanwhile. */
 typedef struct chunk {
-    const itg_f32_tiles *tiles;
+    const float *planes;
+    float *out;
     int64_t first, count;
-    int64_t tiled; /* channels in tiles, the last one padded; others are computed one by one */
 } chunk;
 
-/* Copies the weights of the last tile's channels, and zeros behind them. */
-static void copy_last(const conv *c, const layout *l, const chunk *k)
+/* Computes channel i, or a tile's rows that begin with it, for vectors [first, first + count). */
+static void run_rows(const conv *c, const layout *l, const chunk *k, int64_t i, int64_t rows,
+                     int64_t first, int64_t count)
 {
-    const size_t row = (size_t)l->steps * sizeof *l->rows;
-    const int64_t count = k->tiled % k->tiles->rows;
-    if (count == 0) return;
-    memcpy(l->rows, weights_of(c, k->first + k->tiled - count), (size_t)count * row);
-    memset(l->rows + count * l->steps, 0, (size_t)(k->tiles->rows - count) * row);
-}
-
-/* Computes the sums of rows that begin with channel i, at positions [first, first + count). */
-static void run_rows(const conv *c, const layout *l, const chunk *k, int64_t i, int64_t first,
-                     int64_t count)
-{
-    const int64_t rows = i < k->tiled ? k->tiles->rows : 1;
-    const bool is_padded = i < k->tiled && i + rows > k->tiled;
     float start[ITG_F32_MAX_ROWS];
     for (int64_t r = 0; r < rows; ++r)
-        start[r] = i + r < k->count ? start_of(c, k->first + i + r) : 0.0f;
-    const itg_f32_tile tile = {l->sums + i * l->padded + first,
-                               l->padded,
+        start[r] = start_of(c, k->first + i + r);
+    const itg_f32_tile tile = {k->out + i * l->stride,
+                               l->stride,
                                start,
-                               is_padded ? l->rows : weights_of(c, k->first + i),
+                               weights_of(c, k->first + i),
                                l->steps,
-                               l->planes + first,
+                               k->planes,
                                c->in_channels,
                                l->plane,
                                l->taps,
-                               l->offset};
-    itg_f32_tiles_run(k->tiles, rows, count, tile);
+                               l->offset,
+                               l->from + first,
+                               l->to + first};
+    itg_f32_tiles_run(l->tiles, rows, count, &tile);
 }
 
-/* Returns nonzero if one is NaN. */
-ITG_CLONES static int copy_floats(const float *restrict from, int64_t count, float *restrict to)
+/* The last tile overlaps the one before where most of it is left; other channels are computed one
+ * by one. */
+static void run_chunk(const conv *c, const layout *l, const chunk *k)
 {
-    int found = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        found |= from[i] != from[i];
-        to[i] = from[i];
-    }
-    return found;
+    const int64_t rows = l->tiles->rows, rest = k->count % rows;
+    const int64_t tiled = 2 * rest >= rows && k->count > rows ? k->count : k->count - rest;
+    const int64_t wide = l->tiles->wide, fitting = CHUNK_INPUTS / (l->steps * l->tiles->lanes);
+    const int64_t step = fitting < wide ? wide : fitting - fitting % wide;
+    for (int64_t v = 0; v < l->vectors; v += step)
+        for (int64_t i = 0; i < tiled; i += rows)
+            run_rows(c, l, k, i + rows < tiled ? i : tiled - rows, rows, v,
+                     l->vectors - v < step ? l->vectors - v : step);
+    for (int64_t i = tiled; i < k->count; ++i)
+        run_rows(c, l, k, i, 1, 0, l->vectors);
 }
 
-/* Copies the sums to the output. Returns whether one is NaN. */
-static bool copy_sums(const conv *c, const layout *l, const chunk *k)
+/* Copies the sums to the output. */
+static void copy_sums(const conv *c, const layout *l, const chunk *k)
 {
     const itg_window *w = &c->w;
-    int found = 0;
+    float *y = c->y + k->first * w->out_height * w->out_width;
     for (int64_t r = 0; r < k->count; ++r)
-        for (int64_t p = 0; p < w->out_height; ++p)
-            found |= copy_floats(l->sums + r * l->padded + p * l->horizontal.size, w->out_width,
-                                 c->y + ((k->first + r) * w->out_height + p) * w->out_width);
-    return found;
+        for (int64_t p = 0; p < w->out_height; ++p, y += w->out_width)
+            memcpy(y, l->sums + r * l->stride + p * l->horizontal.size,
+                   (size_t)w->out_width * sizeof *y);
 }
 
-/* Returns whether an output is NaN. */
-static bool run_chunk(const conv *c, const layout *l, chunk k)
+static void run_groups(const conv *c, const layout *l)
 {
-    const int64_t rows = k.tiles->rows, lanes = k.tiles->wide_lanes, rest = k.count % rows;
-    const int64_t step = (LEAST_STEP + lanes - 1) / lanes * lanes;
-    k.tiled = 2 * rest >= rows ? k.count : k.count - rest;
-    copy_last(c, l, &k);
-    for (int64_t p = 0; p < l->positions; p += step)
-        for (int64_t i = 0; i < k.tiled; i += rows)
-            run_rows(c, l, &k, i, p, l->positions - p < step ? l->positions - p : step);
-    for (int64_t i = k.tiled; i < k.count; ++i)
-        run_rows(c, l, &k, i, 0, l->positions);
-    return copy_sums(c, l, &k);
-}
-
-/* Returns whether an output is NaN. */
-static bool run_groups(const conv *c, const layout *l)
-{
-    bool found = false;
     const itg_window *w = &c->w;
-    chunk k = {itg_f32_tiles_best(), 0, 0, 0};
     for (int64_t group = 0; group < w->group; ++group) {
-        for (int64_t i = 0; i < c->in_channels; ++i)
-            copy_plane(w, &l->vertical, &l->horizontal,
-                       c->x + (group * c->in_channels + i) * w->height * w->width,
+        const float *x = c->x + group * c->in_channels * w->height * w->width;
+        for (int64_t i = 0; i < c->in_channels && l->planes; ++i)
+            copy_plane(w, &l->vertical, &l->horizontal, x + i * w->height * w->width,
                        l->planes + i * l->plane);
+        chunk k = {l->planes ? l->planes : x, NULL, 0, 0};
         for (int64_t i = 0; i < c->out_channels; i += k.count) {
             const int64_t left = c->out_channels - i;
             k.first = group * c->out_channels + i;
             k.count = left < l->channels ? left : l->channels;
-            found = run_chunk(c, l, k) || found;
+            k.out = l->sums ? l->sums : c->y + k.first * l->stride;
+            run_chunk(c, l, &k);
+            if (l->sums) copy_sums(c, l, &k);
         }
     }
-    return found;
 }
 
 /* ---- one node ---- */
-static bool are_finite(const float *values, int64_t count)
+ITG_CLONES static int has_other_than_finite(const float *values, int64_t count)
 {
     int found = 0;
     for (int64_t i = 0; i < count; ++i)
         found |= !(values[i] - values[i] == 0.0f);
-    return !found;
+    return found;
+}
+
+/* Whether the fast path may have multiplied a weight that is not finite by zero. A smaller output
+ * is looked at first, for it has NaN then. */
+static bool may_differ(const conv *c)
+{
+    const itg_window *w = &c->w;
+    const int64_t outputs = w->out_channels * w->out_height * w->out_width;
+    const int64_t weights = w->out_channels * c->in_channels * w->kernel[0] * w->kernel[1];
+    return (outputs > weights || has_other_than_finite(c->y, outputs)) &&
+           has_other_than_finite(c->weights, weights);
 }
 
 static itg_status check_conv(const itg_call *call, const itg_window *w)
@@ -341,31 +394,27 @@ static itg_status run_batch(const itg_call *call, conv *c, int64_t batch)
     itg_status status = ITG_OK;
     layout l = {0};
     const int64_t outputs = c->w.out_channels * c->w.out_height * c->w.out_width;
-    const int64_t weights = c->w.out_channels * c->in_channels * c->w.kernel[0] * c->w.kernel[1];
-    bool define = c->in_channels == 0;
+    bool define = c->in_channels == 0 || outputs == 0;
     if (!define && !make_layout(c, &l, &define)) {
         status = itg_call_no_memory(call);
         goto cleanup;
     }
     for (int64_t n = 0; n < batch; ++n) {
-        const bool found = !define && run_groups(c, &l);
-        if (define || (found && !are_finite(c->weights, weights))) define_all(c);
+        if (!define) run_groups(c, &l);
+        if (define || may_differ(c)) define_all(c);
         c->x += c->w.channels * c->w.height * c->w.width;
         c->y += outputs;
     }
 cleanup:
     free(l.floats);
+    free(l.places);
     free(l.numbers);
     return status;
 }
 
-/* With one tap, no stride and no padding, all positions can be one row. */
 static void flatten(itg_window *w)
 {
-    if (w->kernel[0] != 1 || w->kernel[1] != 1 || w->stride[0] != 1 || w->stride[1] != 1 ||
-        w->pad_top != 0 || w->pad_left != 0 || w->out_height != w->height ||
-        w->out_width != w->width)
-        return;
+    if (!is_pointwise(w)) return;
     w->width = w->out_width = w->height * w->width;
     w->height = w->out_height = 1;
 }

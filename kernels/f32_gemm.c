@@ -101,6 +101,7 @@ static void run_panel(const product *p, const panels *w, int64_t first, int64_t 
     static const int64_t no_offset = 0;
     const bool direct = in_place(p, w, count);
     const float *lanes = direct ? p->b.data + first : w->b;
+    const int64_t vectors = (count + w->tiles->lanes - 1) / w->tiles->lanes;
     if (!direct) pack_b(p, first, count, w->lanes, w->b);
     for (int64_t m = 0; m < p->m; m += w->rows) {
         const int64_t rows = p->m - m < w->rows ? p->m - m : w->rows;
@@ -108,10 +109,10 @@ static void run_panel(const product *p, const panels *w, int64_t first, int64_t 
             for (int64_t n = 0; n < w->lanes; ++n)
                 w->sums[r * w->lanes + n] =
                     r < rows && n < count ? start_at(p, m + r, first + n) : 0.0f;
-        const itg_f32_tile tile = {w->sums, w->lanes,  NULL, w->a + m * p->k,
-                                   p->k,    lanes,     p->k, direct ? p->b.row : w->lanes,
-                                   1,       &no_offset};
-        itg_f32_tiles_run(w->tiles, w->rows, count, tile);
+        const itg_f32_tile tile = {w->sums, w->lanes,   NULL, w->a + m * p->k,
+                                   p->k,    lanes,      p->k, direct ? p->b.row : w->lanes,
+                                   1,       &no_offset, NULL, NULL};
+        itg_f32_tiles_run(w->tiles, w->rows, vectors, &tile);
         for (int64_t r = 0; r < rows; ++r)
             memcpy(p->y + (m + r) * p->n + first, w->sums + r * w->lanes,
                    (size_t)count * sizeof(float));
@@ -152,7 +153,7 @@ static bool multiply(const product *given)
     const bool side_by_side = p->m <= 2 && p->b.row == 1 && p->b.column != 1;
     panels w = {itg_f32_tiles_best(), 0, 0, NULL, NULL, NULL};
     w.rows = p->m == 1 || side_by_side ? 1 : w.tiles->rows;
-    w.lanes = w.rows == 1 ? w.tiles->row_wide_lanes : w.tiles->wide_lanes;
+    w.lanes = w.tiles->lanes * (w.rows == 1 ? w.tiles->row_wide : w.tiles->wide);
     const int64_t a_floats = (p->m + w.rows - 1) / w.rows * w.rows * p->k;
     const int64_t b_floats = side_by_side ? 0 : (p->k + w.rows) * w.lanes;
     float *memory = itg_call_alloc(a_floats + b_floats, sizeof(float));

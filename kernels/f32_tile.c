@@ -21,12 +21,18 @@
  * once. Fields that the loops need are read in front of them: GCC reads them anew for each plane
  * otherwise. */
 #define DEFINE_TILE(NAME, TARGET, TYPE, SPLAT, ADD, ROWS, VECTORS)                                 \
-    TARGET static void NAME(const itg_f32_tile *tile)                                              \
+    TARGET static void NAME(const itg_f32_tile *tile, const int64_t *from, const int64_t *to)      \
     {                                                                                              \
         TYPE sum[ROWS][VECTORS], x[VECTORS];                                                       \
-        const float *row = tile->rows, *base = tile->lanes;                                        \
+        const float *row = tile->rows, *at[VECTORS];                                               \
+        float *out[VECTORS];                                                                       \
         const int64_t row_stride = tile->row_stride, plane_stride = tile->plane_stride;            \
         const int64_t planes = tile->planes, taps = tile->taps, *const offset = tile->offset;      \
+        ITG_UNROLL                                                                                 \
+        for (int v = 0; v < VECTORS; ++v) {                                                        \
+            at[v] = tile->lanes + from[v];                                                         \
+            out[v] = tile->out + to[v];                                                            \
+        }                                                                                          \
         if (tile->start) {                                                                         \
             ITG_UNROLL                                                                             \
             for (int i = 0; i < ROWS * VECTORS; ++i)                                               \
@@ -35,14 +41,13 @@
             ITG_UNROLL                                                                             \
             for (int i = 0; i < ROWS * VECTORS; ++i)                                               \
                 memcpy(&sum[i / VECTORS][i % VECTORS],                                             \
-                       tile->out + i / VECTORS * tile->out_stride + i % VECTORS * LANES(TYPE),     \
-                       sizeof(TYPE));                                                              \
+                       out[i % VECTORS] + i / VECTORS * tile->out_stride, sizeof(TYPE));           \
         }                                                                                          \
-        for (int64_t plane = 0; plane < planes; ++plane, base += plane_stride) {                   \
+        for (int64_t plane = 0; plane < planes; ++plane) {                                         \
             for (int64_t tap = 0; tap < taps; ++tap) {                                             \
                 ITG_UNROLL                                                                         \
                 for (int v = 0; v < VECTORS; ++v)                                                  \
-                    memcpy(&x[v], base + offset[tap] + v * LANES(TYPE), sizeof(TYPE));             \
+                    memcpy(&x[v], at[v] + offset[tap], sizeof(TYPE));                              \
                 ITG_UNROLL                                                                         \
                 for (int i = 0; i < ROWS * VECTORS; ++i)                                           \
                     sum[i / VECTORS][i % VECTORS] =                                                \
@@ -50,10 +55,13 @@
                             sum[i / VECTORS][i % VECTORS]);                                        \
                 ++row;                                                                             \
             }                                                                                      \
+            ITG_UNROLL                                                                             \
+            for (int v = 0; v < VECTORS; ++v)                                                      \
+                at[v] += plane_stride;                                                             \
         }                                                                                          \
         ITG_UNROLL                                                                                 \
         for (int i = 0; i < ROWS * VECTORS; ++i)                                                   \
-            memcpy(tile->out + i / VECTORS * tile->out_stride + i % VECTORS * LANES(TYPE),         \
+            memcpy(out[i % VECTORS] + i / VECTORS * tile->out_stride,                              \
                    &sum[i / VECTORS][i % VECTORS], sizeof(TYPE));                                  \
     }
 
@@ -78,9 +86,9 @@
     DEFINE_DOTS(NAME##_dots, TARGET, ADD_ONE)                                                      \
     static const itg_f32_tiles NAME##_tiles = {#NAME,                                              \
                                                ROWS,                                               \
-                                               LANES(TYPE) * (WIDE),                               \
                                                LANES(TYPE),                                        \
-                                               LANES(TYPE) * (ROW_WIDE),                           \
+                                               WIDE,                                               \
+                                               ROW_WIDE,                                           \
                                                NAME##_wide,                                        \
                                                NAME##_narrow,                                      \
                                                NAME##_row_wide,                                    \
@@ -131,25 +139,20 @@ const itg_f32_tiles *itg_f32_tiles_best(void)
     return best;
 }
 
-int64_t itg_f32_tiles_padded(int64_t count)
+void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, int64_t count,
+                       const itg_f32_tile *tile)
 {
-    return (count + 2 * ITG_F32_MAX_LANES - 1) / ITG_F32_MAX_LANES * ITG_F32_MAX_LANES;
-}
-
-void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, int64_t count, itg_f32_tile tile)
-{
-    const int64_t wide = rows == 1 ? tiles->row_wide_lanes : tiles->wide_lanes;
-    int64_t done = 0;
-    while (done < count) {
-        const bool is_wide = count - done > tiles->narrow_lanes && wide > tiles->narrow_lanes;
-        if (rows == 1) {
-            (is_wide ? tiles->row_wide : tiles->row_narrow)(&tile);
-        } else {
-            (is_wide ? tiles->wide : tiles->narrow)(&tile);
+    const int64_t wide = rows == 1 ? tiles->row_wide : tiles->wide;
+    const itg_f32_tile_fn run_wide = rows == 1 ? tiles->run_row_wide : tiles->run_wide;
+    const itg_f32_tile_fn run_narrow = rows == 1 ? tiles->run_row_narrow : tiles->run_narrow;
+    for (int64_t first = 0; first < count; first += wide) {
+        const int64_t left = count - first;
+        int64_t from[ITG_F32_MAX_VECTORS], to[ITG_F32_MAX_VECTORS];
+        for (int64_t v = 0; v < wide; ++v) { /* the last vector again where none is left */
+            const int64_t at = first + (v < left ? v : left - 1);
+            from[v] = tile->from ? tile->from[at] : at * tiles->lanes;
+            to[v] = tile->to ? tile->to[at] : at * tiles->lanes;
         }
-        const int64_t step = is_wide ? wide : tiles->narrow_lanes;
-        tile.out += step;
-        tile.lanes += step;
-        done += step;
+        (left == 1 ? run_narrow : run_wide)(tile, from, to);
     }
 }

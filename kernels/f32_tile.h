@@ -5,9 +5,10 @@
 #define ITG_F32_TILE_H
 #include <stdint.h>
 
-/* out[r][l] = fma(x[1][l], row[r][1], fma(x[0][l], row[r][0], start)) ..., over steps (plane, tap),
- * taps innermost; start is start[r], or out[r][l] of before. x of a step starts at lanes + plane *
- * plane_stride + offset[tap]. rows [rows of the tile][planes * taps], row_stride floats apart. */
+/* out[r][to + l] = fma(x[1][l], row[r][1], fma(x[0][l], row[r][0], start)) ..., over steps (plane,
+ * tap), taps innermost; start is start[r], or out[r][to + l] of before. x of a step starts at lanes
+ * + from + plane * plane_stride + offset[tap]. rows [rows of the tile][planes * taps], row_stride
+ * floats apart. from and to belong to each vector of lanes. */
 typedef struct itg_f32_tile {
     float *out;
     int64_t out_stride;
@@ -17,30 +18,32 @@ typedef struct itg_f32_tile {
     const float *lanes;
     int64_t planes, plane_stride, taps;
     const int64_t *offset;
+    const int64_t *from, *to; /* [vectors] */
 } itg_f32_tile;
 
-typedef void (*itg_f32_tile_fn)(const itg_f32_tile *tile);
+/* The vectors' places are those of from and to, not of the tile. */
+typedef void (*itg_f32_tile_fn)(const itg_f32_tile *tile, const int64_t *from, const int64_t *to);
 
-/* Tiles of one instruction set. They read and write whole vectors: the caller pads the buffers. */
+/* Tiles of one instruction set: `rows` x `wide` vectors, rows x 1; 1 x row_wide, 1 x 1. They read
+ * and write whole vectors of `lanes` floats. */
 typedef struct itg_f32_tiles {
     const char *name;
-    int64_t rows, wide_lanes, narrow_lanes, row_wide_lanes;
-    itg_f32_tile_fn wide, narrow;         /* rows x wide_lanes, rows x narrow_lanes */
-    itg_f32_tile_fn row_wide, row_narrow; /* 1 x row_wide_lanes, 1 x narrow_lanes */
+    int64_t rows, lanes, wide, row_wide;
+    itg_f32_tile_fn run_wide, run_narrow, run_row_wide, run_row_narrow;
     /* sums[j] = fma(a[i], b[j * b_stride + i], sums[j]), i ascending; j below ITG_F32_DOTS */
     void (*dots)(const float *a, const float *b, int64_t b_stride, int64_t count, float *sums);
 } itg_f32_tiles;
 
-#define ITG_F32_MAX_LANES 64
+#define ITG_F32_MAX_LANES 16
+#define ITG_F32_MAX_VECTORS 8
 #define ITG_F32_MAX_ROWS 8
 #define ITG_F32_DOTS 8
 
 const itg_f32_tiles *itg_f32_tiles_best(void);
 /* The sets that this machine can run, the portable one first; NULL behind the last. For tests. */
 const itg_f32_tiles *itg_f32_tiles_at(int index);
-/* Computes lanes [0, count) of `rows` (the full tile, or 1) rows, count rounded up to whole
- * tiles. */
-void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, int64_t count, itg_f32_tile tile);
-/* The number of lanes that itg_f32_tiles_run may touch for `count` lanes. */
-int64_t itg_f32_tiles_padded(int64_t count);
+/* Computes `count` vectors of `rows` (the full tile, or 1) rows. from and to NULL: they lie next to
+ * each other. Vectors may overlap in out where start is given. */
+void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, int64_t count,
+                       const itg_f32_tile *tile);
 #endif

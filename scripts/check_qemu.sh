@@ -27,6 +27,11 @@ compare() { # what, expected, found
     fi
 }
 
+report() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" = 0 ]
+}
+
 for target in x86-vnni cortex-m; do
     $host simulate $model --definition --uniform 8 --hw $target --scale 1/255 --calib examples/digits_search_images.npy $data \
         -o "$work/$target.json" --json >"$work/$target.simulate"
@@ -35,6 +40,13 @@ for target in x86-vnni cortex-m; do
     $host run "$work/$target.itg" $data --json >"$work/$target.run"
     compare "host run, $target" "$(field digest <"$work/$target.simulate")" "$(field digest <"$work/$target.run")"
 done
+
+strategy() { # program, file: statistics by the reference kernels, and weight codes by reconstruction
+    $1 simulate $model --uniform 8 --weight-bits 3 --hw cortex-m --scale 1/255 --calib examples/digits_search_images.npy --calib-limit 16 \
+        $data --threads 1 -o "$2" --json >/dev/null
+}
+strategy "$host" "$work/host.json"
+
 # Every kernel set of aarch64, and the one that an older processor chooses.
 compare_sets() {
     for kernels in "max portable" "max neon" "max dotprod" "max i8mm" "cortex-a53 neon"; do
@@ -48,25 +60,35 @@ compare_sets() {
     compare "kernels that a Cortex-A53 chooses:" neon "$older"
 }
 
+check_platform() { # name
+    passed=0
+    failed=0
+    mkdir -p "$work/$1"
+    for target in x86-vnni cortex-m; do
+        expected=$(field digest <"$work/$target.run")
+        compare "$1 run, $target" "$expected" "$($run run "$work/$target.itg" $data --threads 1 --json | field digest)"
+        compare "$1 simulate, $target" "$expected" \
+            "$($run simulate $model --definition "$work/$target.json" $data --threads 1 --json | field digest)"
+        $run realize $model "$work/$target.json" -o "$work/$1/program.itg" --json >/dev/null
+        compare "$1 realize, $target" "$(sha256sum <"$work/$target.itg")" "$(sha256sum <"$work/$1/program.itg")"
+        $run realize $model "$work/$target.json" --emit qdq -o "$work/$1/qdq.onnx" --json >/dev/null
+        compare "$1 QDQ model, $target" "$(sha256sum <"$work/$target.onnx")" "$(sha256sum <"$work/$1/qdq.onnx")"
+    done
+    strategy "$run" "$work/$1/strategy.json"
+    compare "$1 strategy" "$(sha256sum <"$work/host.json")" "$(sha256sum <"$work/$1/strategy.json")"
+    case $1 in arm64) compare_sets ;; esac
+    report
+}
+
+# One platform's runs, which use one thread, lie beside the other's build.
+pids=
 for platform in "arm64 aarch64-linux-gnu qemu-aarch64" "s390x s390x-linux-gnu qemu-s390x"; do
     # shellcheck disable=SC2086
     cross $platform
-    for target in x86-vnni cortex-m; do
-        expected=$(field digest <"$work/$target.run")
-        compare "$platform run, $target" "$expected" "$($run run "$work/$target.itg" $data --threads 1 --json | field digest)"
-        compare "$platform simulate, $target" "$expected" "$($run simulate $model --definition "$work/$target.json" $data --threads 1 --json | field digest)"
-        $run realize $model "$work/$target.json" -o "$work/foreign.itg" --json >/dev/null
-        compare "$platform realize, $target" "$(sha256sum <"$work/$target.itg")" "$(sha256sum <"$work/foreign.itg")"
-        $run realize $model "$work/$target.json" --emit qdq -o "$work/foreign.onnx" --json >/dev/null
-        compare "$platform QDQ model, $target" "$(sha256sum <"$work/$target.onnx")" "$(sha256sum <"$work/foreign.onnx")"
-    done
-    # Calibration too, and weight codes by reconstruction: statistics by the reference kernels are the same everywhere.
-    $run simulate $model --uniform 8 --weight-bits 3 --hw cortex-m --scale 1/255 --calib examples/digits_search_images.npy --calib-limit 16 $data --threads 1 \
-        -o "$work/foreign.json" --json >/dev/null
-    $host simulate $model --uniform 8 --weight-bits 3 --hw cortex-m --scale 1/255 --calib examples/digits_search_images.npy --calib-limit 16 $data --threads 1 \
-        -o "$work/host.json" --json >/dev/null
-    compare "$platform strategy" "$(sha256sum <"$work/host.json")" "$(sha256sum <"$work/foreign.json")"
-    case $platform in arm64*) compare_sets ;; esac
+    check_platform "${platform%% *}" >"$work/${platform%% *}.log" 2>&1 &
+    pids="$pids $!"
 done
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+status=0
+for pid in $pids; do wait "$pid" || status=1; done
+cat "$work/arm64.log" "$work/s390x.log"
+report && [ $status = 0 ]

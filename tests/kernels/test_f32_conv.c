@@ -172,16 +172,21 @@ static void numbers_are_those_of_the_formula(void **state)
 /* Padding adds nothing, so infinite weights never meet its zeros. */
 static void padding_never_meets_an_infinite_weight(void **state)
 {
-    static const geometry g = {1, 1, 2, 9, 6, 6, 3, 3, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+    static const geometry layers[] = {
+        {1, 1, 2, 9, 6, 6, 3, 3, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+        {1, 1, 16, 9, 4, 4, 3, 3, {1, 1}, {1, 1}, {1, 1, 1, 1}}, /* fewer outputs than weights */
+    };
     itg_rng rng;
-    conv_case c;
     (void)state;
     itg_rng_init(&rng, 4);
-    assert_true(build(&c, &g, &rng));
-    ((float *)c.in[1].data)[0] = INFINITY;
-    check(&c);
-    assert_true(isfinite(((float *)c.out.data)[0]));
-    destroy(&c);
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; ++i) {
+        conv_case c;
+        assert_true(build(&c, &layers[i], &rng));
+        ((float *)c.in[1].data)[0] = INFINITY;
+        check(&c);
+        assert_true(isfinite(((float *)c.out.data)[0]));
+        destroy(&c);
+    }
 }
 
 /* With finite weights, an input that is no number reaches the outputs that read it, and no other.

@@ -45,10 +45,9 @@ static void check(const itg_f32_tiles *tiles, int64_t rows, int64_t count, bool 
     }
     plain(b, rows, count);
     const itg_f32_tile tile = {
-        b->got, STRIDE, starts ? start : NULL, b->rows, ROW, b->lanes, PLANES, PLANE,
-        TAPS,   offsets};
-    itg_f32_tiles_run(tiles, rows, count, tile);
-    assert_true(itg_f32_tiles_padded(count) <= STRIDE);
+        b->got, STRIDE, starts ? start : NULL, b->rows, ROW, b->lanes, PLANES, PLANE, TAPS, offsets,
+        NULL,   NULL};
+    itg_f32_tiles_run(tiles, rows, (count + tiles->lanes - 1) / tiles->lanes, &tile);
     for (int64_t r = 0; r < rows; ++r)
         assert_memory_equal(b->got + r * STRIDE, b->want + r * STRIDE,
                             (size_t)count * sizeof(float));
@@ -62,8 +61,8 @@ static void every_instruction_set_gives_the_same_bits(void **state)
     assert_non_null(b);
     for (int i = 0; itg_f32_tiles_at(i); ++i) {
         const itg_f32_tiles *tiles = itg_f32_tiles_at(i);
-        assert_true(tiles->rows <= ITG_F32_MAX_ROWS && tiles->wide_lanes <= ITG_F32_MAX_LANES &&
-                    tiles->row_wide_lanes <= ITG_F32_MAX_LANES);
+        assert_true(tiles->rows <= ITG_F32_MAX_ROWS && tiles->lanes <= ITG_F32_MAX_LANES &&
+                    tiles->wide <= ITG_F32_MAX_VECTORS && tiles->row_wide <= ITG_F32_MAX_VECTORS);
         for (size_t k = 0; k < sizeof counts / sizeof counts[0]; ++k) {
             for (int starts = 0; starts < 2; ++starts) {
                 check(tiles, tiles->rows, counts[k], starts, b);
