@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -378,8 +380,8 @@ def check_family(binary, name, count):
             raise Failure(f"model {index}: {wrong} of {outputs} outputs differ, and the exporter says they are equal")
         total, differing, largest = total + outputs, differing + wrong, max(largest, distance)
         all_equal = all_equal and says_equal
-    print(f"{name:28}{total:9} outputs, {differing} differ" + (f", by up to {largest:g}" if differing else "") +
-          ("" if all_equal else "; the exporter says that some may"), flush=True)
+    return (f"{name:28}{total:9} outputs, {differing} differ" + (f", by up to {largest:g}" if differing else "") +
+            ("" if all_equal else "; the exporter says that some may"))
 
 
 def check_form(path):
@@ -428,21 +430,23 @@ def check(binary, case, folder, limit, steps):
 
 class Tally:
     def __init__(self):
-        self.passed = self.failed = self.skipped = 0
+        self.counts = {"passed": 0, "failed": 0, "skipped": 0}
+        self._lock = threading.Lock()
 
-    def skip(self, line):
-        self.skipped += 1
-        print(line)
+    def add(self, result, line):
+        with self._lock:
+            self.counts[result] += 1
+            if line:
+                print(line, flush=True)
 
     def attempt(self, name, check_it):
+        """check_it returns a line to print, if it has not printed."""
         try:
-            check_it()
-            self.passed += 1
+            self.add("passed", check_it())
         except Inexact as reason:
-            self.skip(f"{name:28}skipped: {reason}")
+            self.add("skipped", f"{name:28}skipped: {reason}")
         except Failure as failure:
-            self.failed += 1
-            print(f"{name:28}FAILED: {failure}", flush=True)
+            self.add("failed", f"{name:28}FAILED: {failure}")
 
 
 def main():
@@ -462,15 +466,15 @@ def main():
         if args.only not in case.name:
             continue
         if not case.present():
-            tally.skip(f"{case.name:28}skipped: its files are not here")
+            tally.add("skipped", f"{case.name:28}skipped: its files are not here")
             continue
         with tempfile.TemporaryDirectory() as folder:
             tally.attempt(case.name, lambda: check(args.intaglio, case, folder, 1 << 30 if args.full else args.samples, args.steps))
-    for name in [*FAMILIES, *RESULTS]:
-        if args.only in name:
-            tally.attempt(name, lambda: check_family(args.intaglio, name, args.models))
-    print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
-    return 1 if tally.failed else 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        names = [name for name in [*FAMILIES, *RESULTS] if args.only in name]
+        list(pool.map(lambda name: tally.attempt(name, lambda: check_family(args.intaglio, name, args.models)), names))
+    print(", ".join(f"{count} {result}" for result, count in tally.counts.items()))
+    return 1 if tally.counts["failed"] else 0
 
 
 if __name__ == "__main__":
