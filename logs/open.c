@@ -11,9 +11,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEADER_BYTES = 100, PAGE_AT = 16, PAGES_AT = 28, VERSION_AT = 60, APPLICATION_AT = 68 };
+enum { HEADER_BYTES = 100, VERSION_AT = 60, APPLICATION_AT = 68 };
 
 /* ---- the file, before SQLite ---- */
 
@@ -79,53 +80,26 @@ static itg_status query_text(itg_run_log *log, const char *sql, char **out, itg_
     return status;
 }
 
-static const char advice[] =
-    "it was left as it is. Restore a copy, or save what can still be read: "
-    "sqlite3 OLD .recover | sqlite3 NEW";
-
-/* Writes " (it ends after 8192 of its 20480 bytes)", or "". The header counts the pages; in a
- * damaged file it is only a hint. */
-static const char *shortfall(const char *path, char *buffer, size_t size)
+/* A file that ends early is refused: SQLite reads zeros behind its end. */
+static itg_status check_length(itg_run_log *log, itg_error *err)
 {
-    unsigned char header[HEADER_BYTES] = {0};
-    int file = -1;
-    int64_t bytes = 0;
-    buffer[0] = '\0';
-    if (itg_file_open(path, &file, &bytes, NULL) != ITG_OK) return buffer;
-    if (pread(file, header, sizeof header, 0) == HEADER_BYTES) {
-        uint64_t page = (uint64_t)header[PAGE_AT] << 8 | header[PAGE_AT + 1];
-        uint64_t whole = (page == 1 ? 65536 : page) * big_endian(header + PAGES_AT);
-        if ((uint64_t)bytes < whole)
-            snprintf(buffer, size, " (it ends after %llu of its %llu bytes)",
-                     (unsigned long long)bytes, (unsigned long long)whole);
-    }
-    close(file);
-    return buffer;
-}
-
-static itg_status fail_damaged(const itg_run_log *log, const char *finding, itg_error *err)
-{
-    char missing[96];
-    return itg_fail(err, ITG_BAD_FILE, "%s: is damaged: %s%s; %s", log->path, finding,
-                    shortfall(log->path, missing, sizeof missing), advice);
-}
-
-static itg_status check_damage(itg_run_log *log, itg_error *err)
-{
-    char *finding = NULL;
-    itg_status status = query_text(log, "PRAGMA quick_check(1)", &finding, err);
-    if (status == ITG_OK && strcmp(finding, "ok") != 0) status = fail_damaged(log, finding, err);
-    free(finding);
+    char *bytes = NULL;
+    struct stat file;
+    itg_status status = query_text(
+        log, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", &bytes, err);
+    if (status == ITG_OK && stat(log->path, &file) == 0 && file.st_size < strtoll(bytes, NULL, 10))
+        status = itg_log_damaged(log, "it ends early", err);
+    free(bytes);
     return status;
 }
 
-/* Reports damage that SQLite found in any statement. */
-static itg_status explain_damage(const itg_run_log *log, itg_status status, itg_error *err)
+static itg_status check_pages(itg_run_log *log, itg_error *err)
 {
-    int code = status == ITG_OK ? SQLITE_OK : sqlite3_errcode(log->db) & 0xFF;
-    return code == SQLITE_CORRUPT || code == SQLITE_NOTADB
-               ? fail_damaged(log, sqlite3_errmsg(log->db), err)
-               : status;
+    char *finding = NULL;
+    itg_status status = query_text(log, "PRAGMA quick_check(1)", &finding, err);
+    if (status == ITG_OK && strcmp(finding, "ok") != 0) status = itg_log_damaged(log, finding, err);
+    free(finding);
+    return status;
 }
 
 /* Reads the number of tables and the version, which may have changed since check_file. */
@@ -160,8 +134,11 @@ static itg_status check_or_create(itg_run_log *log, bool writer, itg_error *err)
 {
     bool fresh = false;
     int64_t version = 0;
-    itg_status status = check_damage(log, err);
-    if (status == ITG_OK) status = read_version(log, &fresh, &version, err);
+    itg_status status = read_version(log, &fresh, &version, err);
+    if (status == ITG_OK && !fresh) status = check_length(log, err);
+    /* A reader meets damage where it reads; before something is written, all pages are looked at.
+     */
+    if (status == ITG_OK && writer) status = check_pages(log, err);
     if (status != ITG_OK) return status;
     if (fresh)
         return writer ? create(log, err)
@@ -208,7 +185,6 @@ static itg_status set_up(itg_run_log *log, bool writer, itg_error *err)
     if (status == ITG_OK) status = check_or_create(log, writer, err);
     if (status == ITG_OK) status = itg_log_execute(log, "COMMIT", "open", err);
     if (status == ITG_OK) return ITG_OK;
-    status = explain_damage(log, status, err);
     itg_log_execute(log, "ROLLBACK", "open", NULL);
     return status;
 }

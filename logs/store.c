@@ -12,8 +12,6 @@ static itg_status status_of(int code)
     switch (code & 0xFF) {
     case SQLITE_NOMEM:
         return ITG_NO_MEMORY;
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
     case SQLITE_ERROR: /* a missing table or column */
         return ITG_BAD_FILE;
     case SQLITE_CONSTRAINT:
@@ -26,10 +24,20 @@ static itg_status status_of(int code)
     }
 }
 
+itg_status itg_log_damaged(const itg_run_log *log, const char *finding, itg_error *err)
+{
+    return itg_fail(err, ITG_BAD_FILE,
+                    "%s: is damaged: %s; it was left as it is. Restore a copy, or save what can "
+                    "still be read: sqlite3 OLD .recover | sqlite3 NEW",
+                    log->path, finding);
+}
+
 itg_status itg_log_fail(const itg_run_log *log, itg_error *err, const char *what)
 {
     if (!log->db) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for SQLite", log->path);
     int code = sqlite3_extended_errcode(log->db);
+    if ((code & 0xFF) == SQLITE_CORRUPT || (code & 0xFF) == SQLITE_NOTADB)
+        return itg_log_damaged(log, sqlite3_errmsg(log->db), err);
     bool busy = (code & 0xFF) == SQLITE_BUSY || (code & 0xFF) == SQLITE_LOCKED;
     return itg_fail(err, status_of(code), "%s: cannot %s: %s%s", log->path, what,
                     sqlite3_errmsg(log->db), busy ? " by another program" : "");

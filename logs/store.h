@@ -27,7 +27,10 @@ struct itg_run_log {
     int64_t process;
 };
 
-/* "path: cannot <what>: <SQLite's words>", with the status that fits SQLite's code. */
+/* "path: is damaged: <finding>", and what to do. */
+itg_status itg_log_damaged(const itg_run_log *log, const char *finding, itg_error *err);
+/* The above where SQLite found damage, or "path: cannot <what>: <SQLite's words>", with the status
+ * that fits SQLite's code. */
 itg_status itg_log_fail(const itg_run_log *log, itg_error *err, const char *what);
 /* "path: cannot read run 7: <SQLite's words>". */
 itg_status itg_log_fail_run(const itg_run_log *log, int64_t run, itg_error *err);

@@ -160,6 +160,7 @@ static void a_truncated_log_is_refused_wherever_it_is_cut(void **state)
     free(whole);
 }
 
+/* A writer refuses the log. A reader reads up to the damage, and then fails with the same words. */
 static void a_damaged_page_is_refused(void **state)
 {
     (void)state;
@@ -168,7 +169,22 @@ static void a_damaged_page_is_refused(void **state)
     unsigned char *data = bytes_of(LOG, &size);
     memset(data + size - 4096, 0x5A, 4096);
     put(LOG, data, size);
-    assert_refused(ITG_BAD_FILE, "");
+    itg_run_log *log = NULL;
+    itg_error err = {0};
+    assert_int_equal(itg_run_log_open(LOG, &log, &err), ITG_BAD_FILE);
+    assert_non_null(strstr(err.message, LOG ": is damaged: "));
+    assert_int_equal(itg_run_log_open_reader(LOG, &log, &err), ITG_OK);
+    err.message[0] = '\0';
+    itg_trial *trials = NULL;
+    int64_t count = 0;
+    assert_int_equal(itg_run_log_load_trials(log, 1, &trials, &count, &err), ITG_BAD_FILE);
+    assert_non_null(strstr(err.message, LOG ": is damaged: "));
+    assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+    size_t now = 0;
+    unsigned char *after = bytes_of(LOG, &now);
+    assert_int_equal(now, size);
+    assert_memory_equal(after, data, size);
+    free(after);
     free(data);
 }
 
