@@ -80,7 +80,7 @@ typedef struct axis {
     itg_taps *inside;       /* [phases]: the indices that lie in the input */
 } axis;
 
-/* Fills an axis but for its size. memory: AXIS_NUMBERS * taps numbers. */
+/* Fills an axis. memory: AXIS_NUMBERS * taps numbers. */
 #define AXIS_NUMBERS 5
 static void make_axis(const itg_window *w, int d, int64_t outputs, int64_t *memory, axis *a)
 {
@@ -278,25 +278,27 @@ static bool make_layout(const conv *c, layout *l, bool *define)
 /* Some output channels of a group; their weights stay in the second-level cache, the inputs of some
  * positions in the first meanwhile. */
 typedef struct chunk {
+    const conv *c;
+    const layout *l;
     const float *planes;
     float *out;
     int64_t first, count;
 } chunk;
 
 /* Computes channel i, or a tile's rows that begin with it, for vectors [first, first + count). */
-static void run_rows(const conv *c, const layout *l, const chunk *k, int64_t i, int64_t rows,
-                     int64_t first, int64_t count)
+static void run_rows(const chunk *k, int64_t i, int64_t rows, int64_t first, int64_t count)
 {
+    const layout *l = k->l;
     float start[ITG_F32_MAX_ROWS];
     for (int64_t r = 0; r < rows; ++r)
-        start[r] = start_of(c, k->first + i + r);
+        start[r] = start_of(k->c, k->first + i + r);
     const itg_f32_tile tile = {k->out + i * l->stride,
                                l->stride,
                                start,
-                               weights_of(c, k->first + i),
+                               weights_of(k->c, k->first + i),
                                l->steps,
                                k->planes,
-                               c->in_channels,
+                               k->c->in_channels,
                                l->plane,
                                l->taps,
                                l->offset,
@@ -305,30 +307,31 @@ static void run_rows(const conv *c, const layout *l, const chunk *k, int64_t i, 
     itg_f32_tiles_run(l->tiles, rows, count, &tile);
 }
 
-/* The last tile overlaps the one before where most of it is left; other channels are computed one
- * by one. */
-static void run_chunk(const conv *c, const layout *l, const chunk *k)
+/* The last tile overlaps the one before where at least half of it is left; other channels are
+ * computed one by one. */
+static void run_chunk(const chunk *k)
 {
+    const layout *l = k->l;
     const int64_t rows = l->tiles->rows, rest = k->count % rows;
     const int64_t tiled = 2 * rest >= rows && k->count > rows ? k->count : k->count - rest;
     const int64_t wide = l->tiles->wide, fitting = CHUNK_INPUTS / (l->steps * l->tiles->lanes);
     const int64_t step = fitting < wide ? wide : fitting - fitting % wide;
     for (int64_t v = 0; v < l->vectors; v += step)
         for (int64_t i = 0; i < tiled; i += rows)
-            run_rows(c, l, k, i + rows < tiled ? i : tiled - rows, rows, v,
+            run_rows(k, i + rows < tiled ? i : tiled - rows, rows, v,
                      l->vectors - v < step ? l->vectors - v : step);
     for (int64_t i = tiled; i < k->count; ++i)
-        run_rows(c, l, k, i, 1, 0, l->vectors);
+        run_rows(k, i, 1, 0, l->vectors);
 }
 
 /* Copies the sums to the output. */
-static void copy_sums(const conv *c, const layout *l, const chunk *k)
+static void copy_sums(const chunk *k)
 {
-    const itg_window *w = &c->w;
-    float *y = c->y + k->first * w->out_height * w->out_width;
+    const itg_window *w = &k->c->w;
+    float *y = k->c->y + k->first * w->out_height * w->out_width;
     for (int64_t r = 0; r < k->count; ++r)
         for (int64_t p = 0; p < w->out_height; ++p, y += w->out_width)
-            memcpy(y, l->sums + r * l->stride + p * l->horizontal.size,
+            memcpy(y, k->l->sums + r * k->l->stride + p * k->l->horizontal.size,
                    (size_t)w->out_width * sizeof *y);
 }
 
@@ -340,14 +343,14 @@ static void run_groups(const conv *c, const layout *l)
         for (int64_t i = 0; i < c->in_channels && l->planes; ++i)
             copy_plane(w, &l->vertical, &l->horizontal, x + i * w->height * w->width,
                        l->planes + i * l->plane);
-        chunk k = {l->planes ? l->planes : x, NULL, 0, 0};
+        chunk k = {c, l, l->planes ? l->planes : x, NULL, 0, 0};
         for (int64_t i = 0; i < c->out_channels; i += k.count) {
             const int64_t left = c->out_channels - i;
             k.first = group * c->out_channels + i;
             k.count = left < l->channels ? left : l->channels;
             k.out = l->sums ? l->sums : c->y + k.first * l->stride;
-            run_chunk(c, l, &k);
-            if (l->sums) copy_sums(c, l, &k);
+            run_chunk(&k);
+            if (l->sums) copy_sums(&k);
         }
     }
 }
