@@ -11,14 +11,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { HEADER_BYTES = 100, VERSION_AT = 60, APPLICATION_AT = 68 };
 
 /* ---- the file, before SQLite ---- */
 
-static uint32_t big_endian(const unsigned char *bytes)
+uint32_t itg_log_big_endian(const unsigned char *bytes)
 {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
@@ -27,10 +26,10 @@ static itg_status check_identity(const char *path, const unsigned char *header, 
 {
     if (memcmp(header, "SQLite format 3", 16) != 0)
         return itg_fail(err, ITG_BAD_FILE, "%s: is no SQLite database; it was left as it is", path);
-    if (big_endian(header + APPLICATION_AT) != ITG_LOG_APPLICATION_ID)
+    if (itg_log_big_endian(header + APPLICATION_AT) != ITG_LOG_APPLICATION_ID)
         return itg_fail(err, ITG_BAD_FILE,
                         "%s: is another application's database; it was left as it is", path);
-    uint32_t version = big_endian(header + VERSION_AT);
+    uint32_t version = itg_log_big_endian(header + VERSION_AT);
     if (version < 1)
         return itg_fail(err, ITG_BAD_FILE, "%s: is damaged: it has schema version 0", path);
     if (version != ITG_LOG_SCHEMA_VERSION)
@@ -80,19 +79,6 @@ static itg_status query_text(itg_run_log *log, const char *sql, char **out, itg_
     return status;
 }
 
-/* A file that ends early is refused: SQLite reads zeros behind its end. */
-static itg_status check_length(itg_run_log *log, itg_error *err)
-{
-    char *bytes = NULL;
-    struct stat file;
-    itg_status status = query_text(
-        log, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", &bytes, err);
-    if (status == ITG_OK && stat(log->path, &file) == 0 && file.st_size < strtoll(bytes, NULL, 10))
-        status = itg_log_damaged(log, "it ends early", err);
-    free(bytes);
-    return status;
-}
-
 static itg_status check_pages(itg_run_log *log, itg_error *err)
 {
     char *finding = NULL;
@@ -134,8 +120,11 @@ static itg_status check_or_create(itg_run_log *log, bool writer, itg_error *err)
 {
     bool fresh = false;
     int64_t version = 0;
+    char cut[96];
     itg_status status = read_version(log, &fresh, &version, err);
-    if (status == ITG_OK && !fresh) status = check_length(log, err);
+    /* SQLite reads zeros behind the end of the last page. */
+    if (status == ITG_OK && itg_log_is_cut(log, cut, sizeof cut))
+        status = itg_log_damaged(log, cut, err);
     /* A reader meets damage where it reads; before something is written, all pages are looked at.
      */
     if (status == ITG_OK && writer) status = check_pages(log, err);

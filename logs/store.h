@@ -27,7 +27,10 @@ struct itg_run_log {
     int64_t process;
 };
 
-/* "path: is damaged: <finding>", and what to do. */
+uint32_t itg_log_big_endian(const unsigned char *bytes);
+/* Whether the file has fewer bytes than its pages; out: "it ends after 8192 of its 20480 bytes". */
+bool itg_log_is_cut(const itg_run_log *log, char *out, size_t size);
+/* "path: is damaged: <finding>", or that the file is cut, and what to do. */
 itg_status itg_log_damaged(const itg_run_log *log, const char *finding, itg_error *err);
 /* The above where SQLite found damage, or "path: cannot <what>: <SQLite's words>", with the status
  * that fits SQLite's code. */

@@ -118,14 +118,20 @@ static void a_cut_file_is_named_as_such_and_what_to_do_is_said(void **state)
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
     struct stat about;
     assert_int_equal(stat(LOG, &about), 0);
-    assert_int_equal(truncate(LOG, about.st_size - 5000), 0);
-    itg_error err = {0};
-    char ends[96];
-    snprintf(ends, sizeof ends, "ends after %lld of its %lld bytes",
-             (long long)about.st_size - 5000, (long long)about.st_size);
-    assert_int_equal(itg_run_log_open(LOG, &log, &err), ITG_BAD_FILE);
-    assert_non_null(strstr(err.message, ends));
-    assert_non_null(strstr(err.message, ".recover"));
+    for (int missing = 5; missing <= 5000; missing += 4995) {
+        assert_int_equal(truncate(LOG, about.st_size - missing), 0);
+        char ends[96];
+        snprintf(ends, sizeof ends, "ends after %lld of its %lld bytes",
+                 (long long)about.st_size - missing, (long long)about.st_size);
+        for (int writer = 0; writer < 2; writer++) {
+            itg_error err = {0};
+            assert_int_equal(writer ? itg_run_log_open(LOG, &log, &err)
+                                    : itg_run_log_open_reader(LOG, &log, &err),
+                             ITG_BAD_FILE);
+            assert_non_null(strstr(err.message, ends));
+            assert_non_null(strstr(err.message, ".recover"));
+        }
+    }
 }
 
 static void a_missing_trial_is_noticed(void **state)
