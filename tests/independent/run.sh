@@ -18,6 +18,20 @@ trap 'exit 1' HUP INT TERM
 cases=0
 failures=0
 
+mkfifo "$work/asked" "$work/answered"
+"$python" "$here/serve.py" <"$work/asked" >"$work/answered" &
+exec 3>"$work/asked" 4<"$work/answered"
+# ask PROGRAM ARGUMENTS...: prints what it printed; a failure's line goes to $work/errors.
+ask() {
+    printf '%s' "$1" >&3
+    shift
+    printf '\t%s' "$@" >&3
+    printf '\n' >&3
+    read -r status answer <&4 || { echo "serve.py has ended" >>"$work/errors"; return 1; }
+    [ "$status" = 0 ] || { printf '%s\n' "$answer" >>"$work/errors"; return 1; }
+    printf '%s\n' "$answer"
+}
+
 digest() { sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p'; }
 
 # compare MODEL CALIBRATION DATA SAMPLES TARGET WEIGHT-BITS ACTIVATION-BITS [preprocessing options]
@@ -35,7 +49,8 @@ compare() {
         echo "FAILED  $name: intaglio gave no digest: $(head -n 1 "$work/errors")"
         return
     fi
-    ours=$("$python" "$here/reproduce.py" "$model" "$work/strategy.json" "$data" --limit "$samples" 2>"$work/errors" | digest)
+    : >"$work/errors"
+    ours=$(ask reproduce.py "$model" "$work/strategy.json" "$data" --limit "$samples" | digest)
     if [ "$ours" = "$theirs" ]; then
         echo "equal   $name"
         [ "$weights" -gt 5 ] || perturbed "$model" "$data" "$samples" "$name"
@@ -55,7 +70,7 @@ searched() {
             --threshold mse,max --data "$2" --search-samples 64 --calibration-samples 64 --fix conv2.weight=32 --recover none --scale 1/255 \
             -o "$work/strategy.json" >/dev/null 2>"$work/errors"
         theirs=$("$intaglio" simulate "$1" "$work/strategy.json" --definition --data "$2" --limit "$3" --json 2>>"$work/errors" | digest)
-        ours=$("$python" "$here/reproduce.py" "$1" "$work/strategy.json" "$2" --limit "$3" 2>>"$work/errors" | digest)
+        ours=$(ask reproduce.py "$1" "$work/strategy.json" "$2" --limit "$3" | digest)
         if [ ${#ours} -eq 64 ] && [ "$ours" = "$theirs" ]; then
             echo "equal   $name"
         else
@@ -76,13 +91,14 @@ c_agrees() {
 perturbed() {
     cases=$((cases + 1))
     rm -rf "$work/program.itg" "$work/c"
-    "$python" "$here/codes.py" "$1" "$work/strategy.json" 7 2>"$work/errors" || echo "codes.py: $(tail -n 1 "$work/errors")"
-    ours=$("$python" "$here/reproduce.py" "$1" "$work/strategy.json" "$2" --limit "$3" 2>"$work/errors" | digest)
+    : >"$work/errors"
+    ask codes.py "$1" "$work/strategy.json" 7 >/dev/null || echo "codes.py: $(tail -n 1 "$work/errors")"
+    ours=$(ask reproduce.py "$1" "$work/strategy.json" "$2" --limit "$3" | digest)
     theirs=$("$intaglio" simulate "$1" "$work/strategy.json" --definition --data "$2" --limit "$3" --json 2>>"$work/errors" | digest)
     "$intaglio" realize "$1" "$work/strategy.json" --allow-overflow -o "$work/program.itg" >/dev/null 2>>"$work/errors"
     run=$("$intaglio" run "$work/program.itg" --data "$2" --limit "$3" --json 2>>"$work/errors" | digest)
     if [ ${#ours} -eq 64 ] && [ "$ours" = "$theirs" ] && [ "$ours" = "$run" ] && c_agrees "$1" "$2" &&
-        "$python" "$here/codes.py" "$1" "$work/strategy.json" "$work/program.itg" 2>"$work/errors"; then
+        ask codes.py "$1" "$work/strategy.json" "$work/program.itg" >/dev/null; then
         echo "equal   $4, other codes"
     elif [ -z "$ours$theirs" ] && grep -q "does not hold one product" "$work/errors"; then
         echo "refused $4, other codes: one lies too far out for the accumulator"
@@ -168,5 +184,7 @@ if [ -d "$shared/models" ]; then
 else
     echo "skipped: mnist and resnet8 ($shared is not there)"
 fi
+exec 3>&-
+wait
 echo "$cases cases, $failures failed"
 [ "$cases" -gt 0 ] && [ "$failures" -eq 0 ]
