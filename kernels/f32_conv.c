@@ -21,7 +21,7 @@
 #define MAX_TAPS 1024 /* along one dimension, for planes */
 #define CHUNK_WEIGHTS 131072
 #define CHUNK_SUMS 1048576
-#define CHUNK_INPUTS 4096 /* floats of the inputs that a number of vectors reads */
+#define CHUNK_INPUTS 4096 /* floats of input for the vectors that are computed together */
 
 typedef struct conv {
     itg_window w;
@@ -301,10 +301,8 @@ static void run_rows(const chunk *k, int64_t i, int64_t rows, int64_t first, int
                                k->c->in_channels,
                                l->plane,
                                l->taps,
-                               l->offset,
-                               l->from + first,
-                               l->to + first};
-    itg_f32_tiles_run(l->tiles, rows, count, &tile);
+                               l->offset};
+    itg_f32_tiles_run(l->tiles, rows, &tile, count, l->from + first, l->to + first);
 }
 
 /* The last tile overlaps the one before where at least half of it is left; other channels are

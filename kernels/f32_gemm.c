@@ -109,10 +109,10 @@ static void run_panel(const product *p, const panels *w, int64_t first, int64_t 
             for (int64_t n = 0; n < w->lanes; ++n)
                 w->sums[r * w->lanes + n] =
                     r < rows && n < count ? start_at(p, m + r, first + n) : 0.0f;
-        const itg_f32_tile tile = {w->sums, w->lanes,   NULL, w->a + m * p->k,
-                                   p->k,    lanes,      p->k, direct ? p->b.row : w->lanes,
-                                   1,       &no_offset, NULL, NULL};
-        itg_f32_tiles_run(w->tiles, w->rows, vectors, &tile);
+        const itg_f32_tile tile = {w->sums, w->lanes,  NULL, w->a + m * p->k,
+                                   p->k,    lanes,     p->k, direct ? p->b.row : w->lanes,
+                                   1,       &no_offset};
+        itg_f32_tiles_run(w->tiles, w->rows, &tile, vectors, NULL, NULL);
         for (int64_t r = 0; r < rows; ++r)
             memcpy(p->y + (m + r) * p->n + first, w->sums + r * w->lanes,
                    (size_t)count * sizeof(float));

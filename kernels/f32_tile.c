@@ -139,20 +139,20 @@ const itg_f32_tiles *itg_f32_tiles_best(void)
     return best;
 }
 
-void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, int64_t count,
-                       const itg_f32_tile *tile)
+void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, const itg_f32_tile *tile,
+                       int64_t count, const int64_t *from, const int64_t *to)
 {
     const int64_t wide = rows == 1 ? tiles->row_wide : tiles->wide;
     const itg_f32_tile_fn run_wide = rows == 1 ? tiles->run_row_wide : tiles->run_wide;
     const itg_f32_tile_fn run_narrow = rows == 1 ? tiles->run_row_narrow : tiles->run_narrow;
     for (int64_t first = 0; first < count; first += wide) {
         const int64_t left = count - first;
-        int64_t from[ITG_F32_MAX_VECTORS], to[ITG_F32_MAX_VECTORS];
+        int64_t tile_from[ITG_F32_MAX_VECTORS], tile_to[ITG_F32_MAX_VECTORS];
         for (int64_t v = 0; v < wide; ++v) { /* the last vector again where none is left */
             const int64_t at = first + (v < left ? v : left - 1);
-            from[v] = tile->from ? tile->from[at] : at * tiles->lanes;
-            to[v] = tile->to ? tile->to[at] : at * tiles->lanes;
+            tile_from[v] = from ? from[at] : at * tiles->lanes;
+            tile_to[v] = to ? to[at] : at * tiles->lanes;
         }
-        (left == 1 ? run_narrow : run_wide)(tile, from, to);
+        (left == 1 ? run_narrow : run_wide)(tile, tile_from, tile_to);
     }
 }

@@ -8,7 +8,7 @@
 /* out[r][to + l] = fma(x[1][l], row[r][1], fma(x[0][l], row[r][0], start)) ..., over steps (plane,
  * tap), taps innermost; start is start[r], or out[r][to + l] of before. x of a step starts at lanes
  * + from + plane * plane_stride + offset[tap]. rows [rows of the tile][planes * taps], row_stride
- * floats apart. from and to belong to each vector of lanes. */
+ * floats apart. from and to are each vector's own. */
 typedef struct itg_f32_tile {
     float *out;
     int64_t out_stride;
@@ -18,10 +18,9 @@ typedef struct itg_f32_tile {
     const float *lanes;
     int64_t planes, plane_stride, taps;
     const int64_t *offset;
-    const int64_t *from, *to; /* [vectors] */
 } itg_f32_tile;
 
-/* The vectors' places are those of from and to, not of the tile. */
+/* from, to [vectors] */
 typedef void (*itg_f32_tile_fn)(const itg_f32_tile *tile, const int64_t *from, const int64_t *to);
 
 /* Tiles of one instruction set: `rows` x `wide` vectors, rows x 1; 1 x row_wide, 1 x 1. They read
@@ -42,8 +41,8 @@ typedef struct itg_f32_tiles {
 const itg_f32_tiles *itg_f32_tiles_best(void);
 /* The sets that this machine can run, the portable one first; NULL behind the last. For tests. */
 const itg_f32_tiles *itg_f32_tiles_at(int index);
-/* Computes `count` vectors of `rows` (the full tile, or 1) rows. from and to NULL: they lie next to
- * each other. Vectors may overlap in out where start is given. */
-void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, int64_t count,
-                       const itg_f32_tile *tile);
+/* Computes `count` vectors of `rows` (the full tile, or 1) rows. from, to [count], both NULL:
+ * vectors lie next to each other. They may overlap in out where start is given. */
+void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, const itg_f32_tile *tile,
+                       int64_t count, const int64_t *from, const int64_t *to);
 #endif

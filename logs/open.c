@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HEADER_BYTES = 100, VERSION_AT = 60, APPLICATION_AT = 68 };
+enum { HEADER_BYTES = 100, PAGE_AT = 16, PAGES_AT = 28, VERSION_AT = 60, APPLICATION_AT = 68 };
 
 /* ---- the file, before SQLite ---- */
 
-uint32_t itg_log_big_endian(const unsigned char *bytes)
+static uint32_t big_endian(const unsigned char *bytes)
 {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
@@ -26,10 +26,10 @@ static itg_status check_identity(const char *path, const unsigned char *header, 
 {
     if (memcmp(header, "SQLite format 3", 16) != 0)
         return itg_fail(err, ITG_BAD_FILE, "%s: is no SQLite database; it was left as it is", path);
-    if (itg_log_big_endian(header + APPLICATION_AT) != ITG_LOG_APPLICATION_ID)
+    if (big_endian(header + APPLICATION_AT) != ITG_LOG_APPLICATION_ID)
         return itg_fail(err, ITG_BAD_FILE,
                         "%s: is another application's database; it was left as it is", path);
-    uint32_t version = itg_log_big_endian(header + VERSION_AT);
+    uint32_t version = big_endian(header + VERSION_AT);
     if (version < 1)
         return itg_fail(err, ITG_BAD_FILE, "%s: is damaged: it has schema version 0", path);
     if (version != ITG_LOG_SCHEMA_VERSION)
@@ -62,6 +62,25 @@ static itg_status check_file(const char *path, bool *empty, itg_error *err)
 }
 
 /* ---- the database ---- */
+
+/* The header counts the pages. It is read through SQLite's own file: to close another one would
+ * give up this process's locks. */
+bool itg_log_is_cut(const itg_run_log *log, char *out, size_t size)
+{
+    unsigned char header[HEADER_BYTES];
+    sqlite3_file *file = NULL;
+    sqlite3_int64 bytes = 0;
+    out[0] = '\0';
+    sqlite3_file_control(log->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (!file || !file->pMethods || file->pMethods->xFileSize(file, &bytes) != SQLITE_OK ||
+        file->pMethods->xRead(file, header, HEADER_BYTES, 0) != SQLITE_OK)
+        return false;
+    const int64_t page = (int64_t)header[PAGE_AT] << 8 | header[PAGE_AT + 1];
+    const int64_t whole = (page == 1 ? 65536 : page) * big_endian(header + PAGES_AT);
+    if (bytes >= whole) return false;
+    snprintf(out, size, "it ends after %lld of its %lld bytes", (long long)bytes, (long long)whole);
+    return true;
+}
 
 /* Returns the first column of the first row as malloc'd text. */
 static itg_status query_text(itg_run_log *log, const char *sql, char **out, itg_error *err)
@@ -125,8 +144,7 @@ static itg_status check_or_create(itg_run_log *log, bool writer, itg_error *err)
     /* SQLite reads zeros behind the end of the last page. */
     if (status == ITG_OK && itg_log_is_cut(log, cut, sizeof cut))
         status = itg_log_damaged(log, cut, err);
-    /* A reader meets damage where it reads; before something is written, all pages are looked at.
-     */
+    /* A reader meets damage where it reads; a writer looks at all pages first. */
     if (status == ITG_OK && writer) status = check_pages(log, err);
     if (status != ITG_OK) return status;
     if (fresh)

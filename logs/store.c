@@ -24,26 +24,6 @@ static itg_status status_of(int code)
     }
 }
 
-/* The header counts the pages. It is read through SQLite's own file: to close another one would
- * give up this process's locks. */
-bool itg_log_is_cut(const itg_run_log *log, char *out, size_t size)
-{
-    enum { HEADER_BYTES = 100, PAGE_AT = 16, PAGES_AT = 28 };
-    unsigned char header[HEADER_BYTES];
-    sqlite3_file *file = NULL;
-    sqlite3_int64 bytes = 0;
-    out[0] = '\0';
-    sqlite3_file_control(log->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    if (!file || !file->pMethods || file->pMethods->xFileSize(file, &bytes) != SQLITE_OK ||
-        file->pMethods->xRead(file, header, HEADER_BYTES, 0) != SQLITE_OK)
-        return false;
-    const int64_t page = (int64_t)header[PAGE_AT] << 8 | header[PAGE_AT + 1];
-    const int64_t whole = (page == 1 ? 65536 : page) * itg_log_big_endian(header + PAGES_AT);
-    if (bytes >= whole) return false;
-    snprintf(out, size, "it ends after %lld of its %lld bytes", (long long)bytes, (long long)whole);
-    return true;
-}
-
 itg_status itg_log_damaged(const itg_run_log *log, const char *finding, itg_error *err)
 {
     char cut[96];

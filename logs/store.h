@@ -27,8 +27,8 @@ struct itg_run_log {
     int64_t process;
 };
 
-uint32_t itg_log_big_endian(const unsigned char *bytes);
-/* Whether the file has fewer bytes than its pages; out: "it ends after 8192 of its 20480 bytes". */
+/* Whether the file (open.c) has fewer bytes than its pages; out: "it ends after 8192 of its 20480
+ * bytes". */
 bool itg_log_is_cut(const itg_run_log *log, char *out, size_t size);
 /* "path: is damaged: <finding>", or that the file is cut, and what to do. */
 itg_status itg_log_damaged(const itg_run_log *log, const char *finding, itg_error *err);

@@ -1169,8 +1169,7 @@ typedef struct itg_run_end {
  * is no database, is damaged, belongs to another application or has another version's schema. */
 itg_status itg_run_log_open(const char *path, itg_run_log **out, itg_error *err);
 /* Opens an existing database for reading, also while another process writes; fails likewise, but of
- * damage sees only that the file ends early: what reads the damaged place fails with ITG_BAD_FILE.
- */
+ * damage only a cut file is seen: what reads a damaged page fails with ITG_BAD_FILE. */
 itg_status itg_run_log_open_reader(const char *path, itg_run_log **out, itg_error *err);
 itg_status itg_run_log_close(itg_run_log *log, itg_error *err); /* commits; frees it in any case */
 /* Begins a run and commits it. *run: its number. */

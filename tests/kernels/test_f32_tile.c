@@ -45,9 +45,9 @@ static void check(const itg_f32_tiles *tiles, int64_t rows, int64_t count, bool 
     }
     plain(b, rows, count);
     const itg_f32_tile tile = {
-        b->got, STRIDE, starts ? start : NULL, b->rows, ROW, b->lanes, PLANES, PLANE, TAPS, offsets,
-        NULL,   NULL};
-    itg_f32_tiles_run(tiles, rows, (count + tiles->lanes - 1) / tiles->lanes, &tile);
+        b->got, STRIDE, starts ? start : NULL, b->rows, ROW, b->lanes, PLANES, PLANE,
+        TAPS,   offsets};
+    itg_f32_tiles_run(tiles, rows, &tile, (count + tiles->lanes - 1) / tiles->lanes, NULL, NULL);
     for (int64_t r = 0; r < rows; ++r)
         assert_memory_equal(b->got + r * STRIDE, b->want + r * STRIDE,
                             (size_t)count * sizeof(float));
