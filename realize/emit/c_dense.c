@@ -42,6 +42,7 @@ static const char start_text[] =
     "#ifdef PAIRS\n"
     "#define DENSE_ADD(sum, w, at, both) \\\n"
     "    sum = __smlad((int32_t)((w) >> (at) & codes), both, sum);\n"
+    "#define DENSE_NEXT(n) x += 2 * (n);\n"
     "#define DENSE_ONE(w, at, p) \\\n"
     "    one = PAIR(x + 2 * (p)); \\\n"
     "    DENSE_ADD(sum, w, at, one) DENSE_ADD(sum_too, w##_too, at, one)\n"
@@ -50,6 +51,7 @@ static const char start_text[] =
     "    DENSE_ADD(sum, w, at, one) DENSE_ADD(sum_too, w##_too, at, one) \\\n"
     "    DENSE_ADD(sum, v, then, other) DENSE_ADD(sum_too, v##_too, then, other)\n"
     "#else\n"
+    "#define DENSE_NEXT(n) p += n;\n"
     "#define DENSE_ADD(sum, w, at, i) \\\n"
     "    sum = (int32_t)((uint32_t)sum + (uint32_t)((int32_t)((w) >> (at) & one) * x[i]));\n"
     "#define DENSE_BOTH(w, at, i) \\\n"
@@ -64,7 +66,7 @@ static const char start_text[] =
     "    r = w & top; \\\n"
     "    DENSE_KEEP(r);\n"
     "#define DENSE_JOIN(r, w, top, by) r = r >> by | (w & top);\n"
-    "#ifdef WORDS\n"
+    "#ifdef PAIR\n"
     "#define DENSE_WORD(p) ((uint32_t)PAIR(p))\n"
     "#else\n"
     "#define DENSE_WORD(p) \\\n"
@@ -161,6 +163,7 @@ static void write_function(itg_emitter *e, const itg_emit_words *l)
         .step = "x += 32",
         .rest_step = itg_emit_text(e, "x += %d", 2 * (int)l->fields),
         .counted = l->fields % 2 != 0, /* each second word begins with an odd pair */
+        .small = e->codes < ITG_EMIT_MEDIUM,
     };
     const int code = (1 << l->bits) - 1;
     itg_emit_template(

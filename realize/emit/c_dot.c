@@ -33,7 +33,7 @@ static const char dot_pairs_text[] =
     "    const int16_t *d = a + depth_a, *c = b + depth;\n"
     "    int32_t s0 = 0, s1 = 0, t0 = 0, t1 = 0;\n"
     "#ifdef PAIRS\n"
-    "    for (const int16_t *const end = b + (depth & ~3); b < end;) {\n"
+    "    for (const int16_t *const end = c; b < end;) {\n"
     "        for (int32_t i = 0; i < 2; i++) { /* unrolled by the compiler, by hand it is slower "
     "*/\n"
     "            const int32_t x = PAIR(a), w = PAIR(d), y = PAIR(b), z = PAIR(c);\n"
@@ -44,14 +44,14 @@ static const char dot_pairs_text[] =
     "            t1 = __smlad(w, z, t1);\n"
     "        }\n"
     "    }\n"
-    "    depth &= 3;\n"
-    "#endif\n"
+    "#else\n"
     "    for (; depth > 0; depth--, a++, b++, c++, d++) {\n"
     "        s0 = (int32_t)((uint32_t)s0 + (uint32_t)(*a * *b));\n"
     "        t0 = (int32_t)((uint32_t)t0 + (uint32_t)(*a * *c));\n"
     "        s1 = (int32_t)((uint32_t)s1 + (uint32_t)(*d * *b));\n"
     "        t1 = (int32_t)((uint32_t)t1 + (uint32_t)(*d * *c));\n"
     "    }\n"
+    "#endif\n"
     "    acc[0] = s0, acc[1] = t0, acc[stride] = s1, acc[stride + 1] = t1;\n"
     "}\n"
     "#else\n"
@@ -59,7 +59,6 @@ static const char dot_pairs_text[] =
     "#define TALL_ROWS(f, i) f(0, i) f(1, i) f(2, i) f(3, i)\n"
     "#define ONE_BEGIN(r, i) int32_t s##r = 0;\n"
     "#define ONE_PAIR(r, i) s##r = __smlad(PAIR(a + r * depth_a + i), y, s##r);\n"
-    "#define ONE_LAST(r, i) s##r = (int32_t)((uint32_t)s##r + (uint32_t)(a[r * depth_a] * *b));\n"
     "#define ONE_END(r, i) acc[r * stride] = s##r;\n"
     "/* TALL rows of a against one of b. */\n"
     "static inline void dot_s32_tall(const int16_t *a, int32_t depth_a, const int16_t *b,\n"
@@ -67,14 +66,12 @@ static const char dot_pairs_text[] =
     "{\n"
     "    int32_t y;\n"
     "    TALL_ROWS(ONE_BEGIN, 0)\n"
+    "$1"
     "    for (; depth >= 4; depth -= 4, a += 4, b += 4) {\n"
     "        y = PAIR(b);\n"
     "        TALL_ROWS(ONE_PAIR, 0)\n"
     "        y = PAIR(b + 2);\n"
     "        TALL_ROWS(ONE_PAIR, 2)\n"
-    "    }\n"
-    "    for (; depth > 0; depth--, a++, b++) {\n"
-    "        TALL_ROWS(ONE_LAST, 0)\n"
     "    }\n"
     "    TALL_ROWS(ONE_END, 0)\n"
     "}\n"
@@ -83,9 +80,6 @@ static const char dot_pairs_text[] =
     "    x = PAIR(a + r * depth_a + i); \\\n"
     "    s##r = __smlad(x, y, s##r); \\\n"
     "    t##r = __smlad(x, z, t##r);\n"
-    "#define ROW_LAST(r, i) \\\n"
-    "    s##r = (int32_t)((uint32_t)s##r + (uint32_t)(a[r * depth_a] * *b)); \\\n"
-    "    t##r = (int32_t)((uint32_t)t##r + (uint32_t)(a[r * depth_a] * *c));\n"
     "#define ROW_END(r, i) \\\n"
     "    acc[r * stride] = s##r; \\\n"
     "    acc[r * stride + 1] = t##r;\n"
@@ -95,14 +89,12 @@ static const char dot_pairs_text[] =
     "    const int16_t *c = b + depth;\n"
     "    int32_t x, y, z;\n"
     "    TALL_ROWS(ROW_BEGIN, 0)\n"
+    "$1"
     "    for (; depth >= 4; depth -= 4, a += 4, b += 4, c += 4) {\n"
     "        y = PAIR(b), z = PAIR(c);\n"
     "        TALL_ROWS(ROW_PAIR, 0)\n"
     "        y = PAIR(b + 2), z = PAIR(c + 2);\n"
     "        TALL_ROWS(ROW_PAIR, 2)\n"
-    "    }\n"
-    "    for (; depth > 0; depth--, a++, b++, c++) {\n"
-    "        TALL_ROWS(ROW_LAST, 0)\n"
     "    }\n"
     "    TALL_ROWS(ROW_END, 0)\n"
     "}\n"
@@ -251,7 +243,9 @@ static void write_dot(itg_emitter *e, itg_dtype sum)
 {
     const bool pairs = sum == ITG_S32;
     itg_emit_pairs(e);
-    if (pairs) itg_strbuf_add(&e->helpers, dot_pairs_text);
+    if (pairs)
+        itg_emit_template(&e->helpers, dot_pairs_text,
+                          e->codes < ITG_EMIT_MEDIUM ? itg_emit_not_unrolled : "", NULL);
     itg_emit_template(&e->helpers, dot_text, itg_emit_ctype(sum), itg_dtype_name(sum),
                       pairs ? "uint32_t" : "uint64_t", NULL);
     if (pairs) itg_strbuf_add(&e->helpers, "#endif\n\n");

@@ -42,7 +42,7 @@ static const char rows_text[] =
     "}\n"
     "#endif\n\n";
 
-static const char gather_text[] =
+static const char border_text[] =
     "#ifdef HELIUM\n"
     "/* The patch of a window that begins at row v and column h and leaves the image; its sum. */\n"
     "static ONCE uint32_t helium_border(const window *g, int32_t run, const uint8_t *x,\n"
@@ -61,7 +61,11 @@ static const char gather_text[] =
     "                sum += (uint32_t)pad * (uint32_t)run;\n"
     "            }\n"
     "    return sum;\n"
-    "}\n\n"
+    "}\n"
+    "#endif\n\n";
+
+static const char gather_begin_text[] =
+    "#ifdef HELIUM\n"
     "/* Patches of the window, which sees `run` channels, at positions first, first + 1..., as "
     "rows\n"
     " * of whole vectors, zeros behind; start: -minus times the sum of each. pad: padding's byte. "
@@ -70,12 +74,14 @@ static const char gather_text[] =
     "                               uint8_t pad, uint32_t minus, int32_t first, int32_t count,\n"
     "                               uint8_t *out, uint32_t *start)\n"
     "{\n"
+    "    const uint8x16_t change = vdupq_n_u8(flip);\n";
+
+static const char gather_parts_text[] =
     "    const int32_t whole = run == g->channels && g->dilation_x == 1;\n"
     "    const int32_t length = whole ? g->columns * run : run, times = whole ? 1 : g->columns;\n"
     "    const int32_t row = (g->rows * g->columns * run + 15) & ~15;\n"
     "    const int32_t bottom = g->height - (g->rows - 1) * g->dilation_y;\n"
     "    const int32_t right = g->width - (g->columns - 1) * g->dilation_x;\n"
-    "    const uint8x16_t change = vdupq_n_u8(flip);\n"
     "    for (int32_t i = first; i < first + count; i++, out += row) {\n"
     "        const int32_t v = i / g->out_width * g->stride_y - g->top;\n"
     "        const int32_t h = i % g->out_width * g->stride_x - g->left;\n"
@@ -93,6 +99,34 @@ static const char gather_text[] =
     "        } else {\n"
     "            sum = helium_border(g, run, x, change, pad, v, h, out);\n"
     "        }\n"
+    "        *start++ = 0 - minus * sum;\n"
+    "    }\n"
+    "}\n"
+    "#endif\n\n";
+
+/* As c_rows.c's. */
+static const char gather_text[] =
+    "    const int32_t image = g->width * run, line = g->columns * run, patch = g->rows * line;\n"
+    "    const int32_t row = (patch + 15) & ~15;\n"
+    "    for (int32_t i = first; i < first + count; i++, out += row) {\n"
+    "        const int32_t top = i / g->out_width * g->stride_y - g->top;\n"
+    "        const int32_t left = i % g->out_width * g->stride_x - g->left;\n"
+    "        const int32_t above = top < 0 ? -top : 0, before = left < 0 ? -left : 0;\n"
+    "        int32_t rows = g->height - top, columns = g->width - left;\n"
+    "        rows = (rows < g->rows ? rows : g->rows) - above;\n"
+    "        columns = ((columns < g->columns ? columns : g->columns) - before) * run;\n"
+    "        if (columns < 0 || rows < 0)\n"
+    "            columns = rows = 0;\n"
+    "        uint32_t sum = (uint32_t)pad * (uint32_t)(patch - rows * columns);\n"
+    "        vstrbq_u8(out + row - 16, vdupq_n_u8(0));\n"
+    "        FENCE;\n"
+    "        for (int32_t k = rows * columns < patch ? 0 : patch; k < patch; k += 16)\n"
+    "            vstrbq_p_u8(out + k, vdupq_n_u8(pad), vctp8q((uint32_t)(patch - k)));\n"
+    "        FENCE;\n"
+    "        const uint8_t *in = x + (top + above) * image + (left + before) * run;\n"
+    "        uint8_t *to = out + above * line + before * run;\n"
+    "        for (; rows > 0; rows--, in += image, to += line)\n"
+    "            sum += helium_copy(in, columns, change, to);\n"
     "        *start++ = 0 - minus * sum;\n"
     "    }\n"
     "}\n"
@@ -141,8 +175,10 @@ static const char unpack_text[] =
 void itg_emit_helium_copies(itg_emitter *e, bool window)
 {
     if (itg_emit_needs(e, "helium_copy")) itg_strbuf_add(&e->helpers, copy_text);
-    if (itg_emit_needs(e, window ? "helium_gather" : "helium_rows"))
-        itg_strbuf_add(&e->helpers, window ? gather_text : rows_text);
+    if (!itg_emit_needs(e, window ? "helium_gather" : "helium_rows")) return;
+    if (window && e->spread) itg_strbuf_add(&e->helpers, border_text);
+    itg_strbuf_add(&e->helpers, window ? gather_begin_text : rows_text);
+    if (window) itg_strbuf_add(&e->helpers, e->spread ? gather_parts_text : gather_text);
 }
 
 void itg_emit_helium_unpack(itg_emitter *e)

@@ -93,10 +93,12 @@ static const char text[] =
     "    int32_t one, other, factor;\n"
     "    uint32_t w, v;\n"
     "#endif\n"
+    "$1"
     "    for (const uint8_t *const end = in + (depth & ~15); in != end;) {\n"
     "        BYTES_FOUR BYTES_FOUR BYTES_FOUR BYTES_FOUR\n"
     "    }\n"
     "    depth &= 15;\n"
+    "$2"
     "    for (const uint8_t *const end = in + (depth & ~3); in != end;) {\n"
     "        BYTES_FOUR\n"
     "    }\n"
@@ -280,7 +282,7 @@ static void write_both(itg_emitter *e, const itg_emit_words *l)
                                       .step = "x += 64",
                                       .rest_step = itg_emit_text(e, "x += %d", 4 * (int)l->fields),
                                       .counted = l->fields % 2 != 0,
-                                      .small = l->fields >= MANY};
+                                      .small = l->fields >= MANY || e->codes < ITG_EMIT_MEDIUM};
     itg_strbuf_add(&e->helpers, "#ifdef WORDS\n");
     if (itg_emit_needs(e, "both")) itg_strbuf_add(&e->helpers, both_macros);
     itg_emit_template(&e->helpers, both_text, itg_emit_number(e, l->bits), pair_mask(e, l),
@@ -293,7 +295,9 @@ static void write_both(itg_emitter *e, const itg_emit_words *l)
 void itg_emit_in_place_begin(itg_emitter *e, const itg_emit_mac_view *t)
 {
     const int64_t bits = e->p->values[t->w_value].q.bits;
-    ITG_EMIT_FORMAT(e, "#ifdef %s\n", itg_emit_stays_quicker(t, bits, false) ? "WORDS" : "PAIRS");
+    itg_strbuf_add(&e->body, itg_emit_stays_quicker(t, bits, false)
+                                 ? "#ifdef WORDS\n"
+                                 : "#if defined(WORDS) && defined(PAIRS)\n");
 }
 
 void itg_emit_in_place_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent)
@@ -304,7 +308,10 @@ void itg_emit_in_place_start(itg_emitter *e, const itg_emit_mac_view *t, int32_t
     itg_emit_dense_helpers(e);
     if (itg_emit_needs(e, "both_start")) itg_strbuf_add(&e->helpers, start_text);
     if (!itg_emit_words_alternate(&l)) {
-        if (itg_emit_needs(e, "dot_bytes")) itg_strbuf_add(&e->helpers, text);
+        const bool medium = e->codes < ITG_EMIT_MEDIUM;
+        if (itg_emit_needs(e, "dot_bytes"))
+            itg_emit_template(&e->helpers, text, medium ? "#ifndef __OPTIMIZE_SIZE__\n" : "",
+                              medium ? "#endif\n" : "", NULL);
     } else if (itg_emit_needs(e, itg_emit_text(e, "both_%d", (int)l.bits))) {
         write_both(e, &l);
     }

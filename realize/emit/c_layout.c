@@ -178,7 +178,7 @@ itg_status itg_emit_lay_out(itg_emitter *e)
     add_inputs(e);
     add_outputs(e);
     if (e->status == ITG_OK) itg_emit_plan(e);
-    if (itg_emit_status(e) == ITG_OK) itg_emit_dense_count(e);
+    if (itg_emit_status(e) == ITG_OK) itg_emit_mac_survey(e);
     for (int32_t i = 0; i < e->layer_count && itg_emit_status(e) == ITG_OK; i++)
         measure(e, &e->layers[i]);
     if (itg_emit_status(e) == ITG_OK) itg_emit_place_all(e);

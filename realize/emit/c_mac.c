@@ -164,7 +164,7 @@ void itg_emit_mac_describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac
             itg_emit_fail(e, ITG_UNSUPPORTED, "node", t->s->name,
                           "C source saturates sums of at most 62 bits");
     }
-    int64_t unit = t->row == ITG_S64 || t->depth < 16 ? 1 : t->depth < 96 ? 8 : 16;
+    int64_t unit = t->row == ITG_S64 ? 1 : t->depth < 16 ? 4 : t->depth < 96 ? 8 : 16;
     t->padded = (t->depth + unit - 1) / unit * unit;
     t->rows = t->row == ITG_S64 ? 1 : ITG_EMIT_FILTERS;
     t->block = PATCH_BYTES / (t->padded * (int64_t)itg_dtype_size(t->row));
@@ -182,6 +182,22 @@ bool itg_emit_is_depthwise(const itg_emit_mac_view *t)
 {
     const bool few = t->filters == 1 || (t->groups >= 4 && t->filters <= 4) || t->groups % 4 == 0;
     return t->conv && t->groups > 1 && t->v.w.channels == t->groups && few && t->row == ITG_S16;
+}
+
+/* ---- all layers ---- */
+
+void itg_emit_mac_survey(itg_emitter *e)
+{
+    for (int32_t i = 0; i < e->layer_count && !e->failed; i++) {
+        itg_emit_mac_view t;
+        if (!itg_emit_is_mac(&e->layers[i])) continue;
+        itg_emit_mac_describe(e, &e->layers[i], &t);
+        const itg_pvalue *w = &e->p->values[t.s->inputs[1]];
+        if (w->data != NULL) e->codes += w->elements;
+        e->spread |= t.conv && (t.v.w.dilation[0] > 1 || t.v.w.dilation[1] > 1 ||
+                                (t.groups > 1 && !itg_emit_is_depthwise(&t)));
+    }
+    itg_emit_dense_count(e);
 }
 
 /* ---- scratch ---- */
@@ -409,13 +425,14 @@ static void write_tile(itg_emitter *e, const itg_emit_mac_view *t, int32_t inden
     if (tile) ITG_EMIT_FORMAT(e, "%*s}\n", (int)indent, "");
 }
 
+const char itg_emit_not_unrolled[] = "#if defined(WORDS) && !defined(__clang__) && __GNUC__ >= 8\n"
+                                     "#pragma GCC unroll 1\n"
+                                     "#endif\n";
+
 /* Writes the sums and codes of one position, two channels at a time. */
 static void write_dense(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                         const char *window, const char *in, const char *out)
 {
-    static const char once[] = "#if defined(WORDS) && !defined(__clang__) && __GNUC__ >= 8\n"
-                               "#pragma GCC unroll 1\n"
-                               "#endif\n";
     const char *filters = itg_emit_number(e, t->filters);
     const char *group = t->groups > 1 ? itg_emit_text(e, "g * %s + ", filters) : "";
     const char *rows =
@@ -426,7 +443,7 @@ static void write_dense(itg_emitter *e, const itg_emit_mac_view *t, int32_t inde
     ITG_EMIT_FORMAT(e, "%*sfor (int32_t k = 0; k < %s; k += 2) {\n%*sconst int32_t rows = %s;\n",
                     (int)indent + 4, "", filters, (int)indent + 8, "", rows);
     itg_emit_dense_sums(e, t, indent + 8);
-    itg_strbuf_add(&e->body, once);
+    itg_strbuf_add(&e->body, itg_emit_not_unrolled);
     ITG_EMIT_FORMAT(e,
                     "%*sfor (int32_t i = 0; i < rows; i++) {\n"
                     "%*sconst int32_t c = %sk + i;\n%*sconst int32_t *const sum = sums + i;\n",

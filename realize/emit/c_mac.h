@@ -28,6 +28,9 @@ typedef struct itg_emit_mac_view {
 } itg_emit_mac_view;
 
 /* ---- c_mac.c: what is to be computed ---- */
+extern const char itg_emit_not_unrolled[]; /* the next loop */
+/* Sets what texts depend on of all layers: e->codes, e->spread, and what c_dense.c counts. */
+void itg_emit_mac_survey(itg_emitter *e);
 bool itg_emit_is_mac(const itg_emit_layer *l);
 void itg_emit_mac_describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac_view *t);
 bool itg_emit_is_depthwise(const itg_emit_mac_view *t);

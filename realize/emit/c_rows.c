@@ -5,15 +5,16 @@
 
 static const char pairs_text[] =
     "/* WORDS: four bytes at a time, on a 32-bit machine. PAIRS: two products an instruction. */\n"
-    "#if defined(__arm__) && defined(__ARM_FEATURE_UNALIGNED) && !defined(__ARM_BIG_ENDIAN) && \\\n"
-    "    (defined(__ARM_FEATURE_SIMD32) || !defined(__OPTIMIZE_SIZE__))\n"
-    "#define WORDS 1\n"
+    "#if defined(__arm__) && defined(__ARM_FEATURE_UNALIGNED) && !defined(__ARM_BIG_ENDIAN)\n"
     "typedef struct __attribute__((packed, may_alias)) pair {\n"
     "    int32_t both;\n"
     "} pair;\n"
     "#define PAIR(p) (((const pair *)(const void *)(p))->both)\n"
     "#endif\n"
-    "#if defined(WORDS) && defined(__ARM_FEATURE_SIMD32)\n"
+    "#if defined(PAIR) && $1\n"
+    "#define WORDS 1\n"
+    "#endif\n"
+    "#if defined(PAIR) && defined(__ARM_FEATURE_SIMD32)\n"
     "#include <arm_acle.h>\n"
     "#define PAIRS 1\n"
     "#define SET_PAIR(p, value) (((pair *)(void *)(p))->both = (int32_t)(value))\n"
@@ -79,14 +80,16 @@ static const char widen_four_text[] = "#ifdef WORDS\n"
                                       "            four_$1((uint32_t)PAIR(in), zero, out);\n"
                                       "#endif\n";
 
-static const char gather_text[] =
+static const char gather_begin_text[] =
     "/* Patches of the window at positions first, first + 1...: code - zero, padding 0, each\n"
     " * `padded` numbers long. */\n"
     "HOT static ONCE void gather_$1(const window *g, const $2 *x, int32_t zero, int32_t first,\n"
     "                      int32_t count, int32_t padded, int16_t *out)\n"
     "{\n"
+    "    const int32_t row = g->width * g->channels, line = g->columns * g->run;\n";
+
+static const char gather_parts_text[] =
     "    const int32_t whole = g->run == g->channels && g->dilation_x == 1;\n"
-    "    const int32_t row = g->width * g->channels, line = g->columns * g->run;\n"
     "    for (int32_t i = first; i < first + count; i++, out += padded) {\n"
     "        const int32_t top = i / g->out_width * g->stride_y - g->top;\n"
     "        const int32_t left = i % g->out_width * g->stride_x - g->left;\n"
@@ -106,6 +109,25 @@ static const char gather_text[] =
     "                         (left + s * g->dilation_x) * g->channels,\n"
     "                     g->dilation_y * row, rows, n * g->run, zero,\n"
     "                     out + above * line + s * g->run, line);\n"
+    "    }\n"
+    "}\n\n";
+
+/* The same where taps are neighbours and see all channels. */
+static const char gather_text[] =
+    "    for (int32_t i = first; i < first + count; i++, out += padded) {\n"
+    "        const int32_t top = i / g->out_width * g->stride_y - g->top;\n"
+    "        const int32_t left = i % g->out_width * g->stride_x - g->left;\n"
+    "        /* Rows and columns that are inside, and those before them. */\n"
+    "        const int32_t above = top < 0 ? -top : 0, before = left < 0 ? -left : 0;\n"
+    "        int32_t rows = g->height - top, columns = g->width - left;\n"
+    "        rows = (rows < g->rows ? rows : g->rows) - above;\n"
+    "        columns = (columns < g->columns ? columns : g->columns) - before;\n"
+    "        int32_t k = rows < g->rows || columns < g->columns ? 0 : g->rows * line;\n"
+    "        for (; k < padded; k++)\n"
+    "            out[k] = 0;\n"
+    "        if (columns > 0)\n"
+    "            widen_$1(x + (top + above) * row + (left + before) * g->run, row, rows,\n"
+    "                     columns * g->run, zero, out + above * line + before * g->run, line);\n"
     "    }\n"
     "}\n\n";
 
@@ -201,7 +223,12 @@ void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise)
 
 void itg_emit_pairs(itg_emitter *e)
 {
-    if (itg_emit_needs(e, "pairs")) itg_strbuf_add(&e->helpers, pairs_text);
+    if (itg_emit_needs(e, "pairs"))
+        itg_emit_template(&e->helpers, pairs_text,
+                          e->codes < ITG_EMIT_SMALL
+                              ? "!defined(__OPTIMIZE_SIZE__)"
+                              : "(defined(__ARM_FEATURE_SIMD32) || !defined(__OPTIMIZE_SIZE__))",
+                          NULL);
 }
 
 void itg_emit_four(itg_emitter *e, itg_dtype type)
@@ -244,9 +271,13 @@ void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
     if (t->conv) {
         const char *name = itg_emit_text(e, "gather_%s%s", wide ? "wide_" : "", type);
         if (!wide) itg_emit_widen(e, t->x.type);
-        if (itg_emit_needs(e, name))
-            itg_emit_template(&e->helpers, wide ? gather_wide_text : gather_text, type, ctype,
+        if (itg_emit_needs(e, name)) {
+            itg_emit_template(&e->helpers, wide ? gather_wide_text : gather_begin_text, type, ctype,
                               NULL);
+            if (!wide)
+                itg_emit_template(&e->helpers, e->spread ? gather_parts_text : gather_text, type,
+                                  NULL);
+        }
         const char *group = "";
         if (t->groups > 1)
             group = itg_emit_text(e, " + g * %s", itg_emit_number(e, t->v.w.channels / t->groups));

@@ -45,6 +45,11 @@ typedef struct itg_emit_argument {
     char name[ITG_EMIT_NAME], upper[2 * ITG_EMIT_NAME];
 } itg_emit_argument;
 
+/* Programs of fewer codes of weights are small beside code that is quicker but larger. Below
+ * MEDIUM, loops of products are not unrolled, most of them where size counts; below SMALL, nothing
+ * is taken a word at a time where size counts. */
+enum { ITG_EMIT_SMALL = 8192, ITG_EMIT_MEDIUM = 32768 };
+
 typedef struct itg_emitter {
     const itg_program *p;
     itg_arena *arena; /* what lives as long as the emitter */
@@ -71,6 +76,8 @@ typedef struct itg_emitter {
     size_t scratch_taken;   /* of the layer's */
     int64_t dense_codes[9]; /* by width: of layers that use each weight once (c_dense.c) */
     int64_t stay_codes[9];  /* of those of two positions at a time (c_in_place.c) */
+    int64_t codes;          /* of all constant weights */
+    bool spread;            /* some convolution's taps are apart, or see a group's channels alone */
     bool *unpacked;         /* [value]: of weights that some layer unpacks for its own use */
     bool failed;            /* no memory */
     itg_status status;      /* the first failure; ask itg_emit_status */

@@ -759,26 +759,31 @@ static void codes_may_stay_where_they_lie(void **state)
     FLAGS " -D__arm__ -D__ARM_FEATURE_UNALIGNED -fsanitize=address,undefined "                     \
           "-fno-sanitize-recover=all"
     static const char pairs[] = WORDS32 " -D__ARM_FEATURE_SIMD32 -isystem " TEST_ARM;
-    static const char small[] = WORDS32 " -D__ARM_FEATURE_SIMD32 -Os -isystem " TEST_ARM;
-    int bytes = 0, narrow = 0, both = 0, take = 0;
+#define SMALL32 WORDS32 " -D__ARM_FEATURE_SIMD32 -Os -isystem " TEST_ARM
+    int bytes = 0, narrow = 0, both = 0, take = 0, dense = 0;
     for (uint64_t seed = 1; seed <= 30; seed++) {
         itg_error err = {0};
         itg_program *p = chain_of(seed, seed % 3 == 0 ? DENSE : seed % 3 == 1 ? WINDOWS : FEW);
         if (emits(p, "net", 2, &err)) {
             compile_and_run("net", pairs, seed);
-            compile_and_run("net", small, seed);
+            compile_and_run("net", SMALL32, seed);
             compile_and_run("net", WORDS32, seed);
-            both += mentions(FOLDER "/net.c", "        BOTH_NEXT(");
-            take += mentions(FOLDER "/net.c", "        TAKE_NEXT(");
+            const bool one = mentions(FOLDER "/net.c", "        BOTH_NEXT(");
+            const bool other = mentions(FOLDER "/net.c", "        TAKE_NEXT(");
+            dense += mentions(FOLDER "/net.c", "        DENSE_NEXT(");
+            both += one;
+            take += other;
+            /* As in a program of more weights. */
+            if (one || other) compile_and_run("net", SMALL32 " -DWORDS=1", seed);
             bytes += mentions(FOLDER "/net.c", " dot_bytes(w");
             narrow += mentions(FOLDER "/net.c", " take_");
         }
         itg_program_destroy(p);
     }
     print_message(
-        "%d with codes of 8 bits that stay, %d with narrower ones, %d and %d in one loop\n", bytes,
-        narrow, both, take);
-    assert_true(bytes >= 6 && narrow >= 6 && both >= 2 && take >= 2);
+        "%d with codes of 8 bits that stay, %d with narrower ones, %d, %d and %d in one loop\n",
+        bytes, narrow, both, take, dense);
+    assert_true(bytes >= 6 && narrow >= 6 && both >= 2 && take >= 2 && dense >= 2);
 }
 
 /* ---- weights ---- */
