@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
-need $build_packages $test_packages clang libclang-rt-dev libomp-dev
+need $build_packages $test_packages clang libclang-rt-dev libomp-dev lld
 cmake --preset asan-ubsan >/dev/null
 build --preset asan-ubsan
-ASAN_OPTIONS=detect_leaks=0 ctest --preset asan-ubsan -j "$(nproc)" -LE slow -E '^(independent|emitted_pairs|lost_channels|search_racing|search_agreement|search_memory_figure|search_tight|search_selection|remote_workers|cli_sensitivity|cli_transcripts)$'
+ASAN_OPTIONS=detect_leaks=0:malloc_context_size=4 ctest --preset asan-ubsan -j "$(nproc)" -LE slow -E '^(independent|emitted_pairs|lost_channels|search_racing|search_agreement|search_memory_figure|search_tight|search_selection|remote_workers|cli_sensitivity|cli_transcripts)$'
