@@ -125,7 +125,7 @@ static const char gather_text[] =
     "        int32_t k = rows < g->rows || columns < g->columns ? 0 : g->rows * line;\n"
     "        for (; k < padded; k++)\n"
     "            out[k] = 0;\n"
-    "        if (columns > 0)\n"
+    "        if (rows > 0 && columns > 0)\n"
     "            widen_$1(x + (top + above) * row + (left + before) * g->run, row, rows,\n"
     "                     columns * g->run, zero, out + above * line + before * g->run, line);\n"
     "    }\n"
