@@ -304,10 +304,7 @@ static void ratio_row(const itg_lanes *l, int64_t c, int64_t n, const int64_t *r
     const int32_t zero = (int32_t)l->e.zero_point;
     for (int64_t j = 0; j < n; j++) {
         float p = (float)v[j] * ratio[j];
-        p = p < low ? low : p;
-        p = p > high ? high : p;
-        p = (p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32;
-        q[j] = (int32_t)p + zero;
+        q[j] = itg_nearest_f32(p, low, high) + zero;
     }
 }
 

@@ -1,13 +1,11 @@
 /* Elementwise operations on one operand, or on two of equal shape. Rows that fit the first cache
  * are widened to 32 bits, combined and requantized. Integer forms run through the lanes of accel,
- * where a row is 64 columns of one channel. The float sum of ONNX Runtime uses fused multiply-adds
- * if the processor has them. */
+ * where a row is 64 columns of one channel; float forms are those of block_float.c. */
 #include "kernels/accel_parts.h"
+#include "kernels/block_float.h"
 #include "kernels/block_ops.h"
 #include "kernels/clones.h"
 #include "kernels/int_parts.h"
-#include "kernels/requant_span.h"
-#include "kernels/rounding.h"
 #include <string.h>
 
 enum { COLUMNS = 64, ROWS = 16, ROW = COLUMNS * ROWS };
@@ -90,82 +88,6 @@ static void run_lanes(const itg_block_element *t, const itg_lanes *lanes, const 
     args.columns = n % COLUMNS;
     args.rows = 1;
     if (args.columns > 0) run(&args);
-}
-
-/* ---- the float sum ---- */
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(ITG_NO_CLONES)
-#define HAS_FMA() (__builtin_cpu_supports("fma") != 0)
-#elif defined(__FP_FAST_FMAF)
-#define HAS_FMA() true
-#else
-#define HAS_FMA() false
-#endif
-
-ITG_CLONES
-static void add_f32_row(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n,
-                        float low, float high, int32_t *q)
-{
-    const float ra = k->ra, rb = k->rb, fixed = k->fixed;
-    for (int64_t i = 0; i < n; i++) {
-        float p = __builtin_fmaf((float)a[i], ra, __builtin_fmaf((float)b[i], rb, fixed));
-        p = p < low ? low : p;
-        p = p > high ? high : p;
-        q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32);
-    }
-}
-
-static void run_add(const itg_block_element *t, int32_t o, const int32_t *a, const int32_t *b,
-                    int64_t n, void *y, int64_t first)
-{
-    const itg_epilogue *e = &t->out[o];
-    int32_t q[ROW];
-    if (HAS_FMA()) {
-        add_f32_row(&t->add[o], a, b, n, (float)e->lo, (float)e->hi, q);
-    } else {
-        for (int64_t i = 0; i < n; i += ITG_SPAN)
-            itg_f32_add_span(&t->add[o], a + i, b + i, n - i < ITG_SPAN ? n - i : ITG_SPAN, e->lo,
-                             e->hi, q + i);
-    }
-    itg_store_row(e->storage, y, first, n, q);
-}
-
-/* itg_f32_mul_apply for products that are exact in 32 bits. */
-ITG_CLONES
-static void mul_f32_row(const itg_f32_mul *k, const int32_t *a, const int32_t *b, int64_t n,
-                        float low, float high, int32_t *q)
-{
-    const float ratio = k->ratio, zero = k->zero;
-    for (int64_t i = 0; i < n; i++) {
-        float scaled = (float)(a[i] * b[i]) * ratio, p = scaled + zero;
-        p = p < low ? low : p;
-        p = p > high ? high : p;
-        q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32);
-    }
-}
-
-static void run_mul(const itg_block_element *t, int32_t o, const int32_t *a, const int32_t *b,
-                    int64_t n, void *y, int64_t first)
-{
-    const itg_epilogue *e = &t->out[o];
-    int32_t q[ROW];
-    mul_f32_row(&t->mul[o], a, b, n, (float)e->lo, (float)e->hi, q);
-    itg_store_row(e->storage, y, first, n, q);
-}
-
-/* Float output: the operation on the dequantized operands. zero: still to be subtracted. */
-ITG_CLONES
-static void float_sums(const itg_int_binary *k, const itg_epilogue *e, const int32_t zero[2],
-                       const int32_t *a, const int32_t *b, int64_t n, float *y)
-{
-    const float sa = k->scale_a, sb = k->scale_b, low = e->float_lo, high = e->float_hi;
-    const int32_t za = zero[0], zb = zero[1];
-    const bool product = k->form == ITG_BINARY_F32_PRODUCT, subtracts = k->sign < 0;
-    for (int64_t i = 0; i < n; i++) {
-        const float x = (float)(a[i] - za) * sa, z = (float)(b[i] - zb) * sb;
-        const float v = product ? x * z : subtracts ? x - z : x + z;
-        y[i] = v < low ? low : v > high ? high : v;
-    }
 }
 
 /* ---- creation ---- */
@@ -474,12 +396,33 @@ static bool sum_bytes(const itg_block_element *t, int32_t o, const void *a, cons
     return t->kernels->sum_bytes(&s);
 }
 
+/* Computes output o of a float form in one pass. False: not all codes are bytes, or it cannot. */
+static bool compute_bytes(const itg_block_element *t, int32_t o, const void *a, const void *b,
+                          void *y, int64_t n)
+{
+    const bool adds = t->k.form == ITG_BINARY_F32;
+    const itg_epilogue *e = &t->out[o];
+    if (t->alone || !(adds || t->k.form == ITG_BINARY_F32_PRODUCT) || !is_byte(t->storage_a) ||
+        !is_byte(t->storage_b) || !is_byte(e->storage))
+        return false;
+    itg_float_bytes f = {.a = a, .b = b, .low = (float)e->lo, .high = (float)e->hi, .n = n, .y = y};
+    const itg_dtype storage[2] = {t->storage_a, t->storage_b};
+    const int32_t zero[2] = {t->zero_a, t->zero_b};
+    for (int i = 0; i < 2; i++) {
+        f.flip[i] = storage[i] == ITG_S8 ? 0x80 : 0;
+        f.zero[i] = zero[i] + f.flip[i];
+    }
+    if (adds) return itg_block_add_bytes(&t->add[o], &f);
+    itg_block_mul_bytes(&t->mul[o], &f);
+    return true;
+}
+
 void itg_block_element_run(const itg_block_element *t, const void *a, const void *b, void *const *y,
                            int64_t n)
 {
     bool done[ITG_ACCEL_OUTPUTS], all = true;
     for (int32_t o = 0; o < t->out_count; o++) {
-        done[o] = sum_bytes(t, o, a, b, y[o], n);
+        done[o] = sum_bytes(t, o, a, b, y[o], n) || compute_bytes(t, o, a, b, y[o], n);
         all = all && done[o];
     }
     if (all) return;
@@ -495,11 +438,12 @@ void itg_block_element_run(const itg_block_element *t, const void *a, const void
         for (int32_t o = 0; o < t->out_count; o++) {
             if (done[o]) continue;
             if (floats && t->out[o].storage == ITG_F32)
-                float_sums(&t->k, &t->out[o], t->float_zero, va, vb, row, (float *)y[o] + first);
+                itg_block_float_row(&t->k, &t->out[o], t->float_zero, va, vb, row,
+                                    (float *)y[o] + first);
             else if (adds)
-                run_add(t, o, va, vb, row, y[o], first);
+                itg_block_add_row(&t->add[o], &t->out[o], va, vb, row, y[o], first);
             else if (multiplies)
-                run_mul(t, o, va, vb, row, y[o], first);
+                itg_block_mul_row(&t->mul[o], &t->out[o], va, vb, row, y[o], first);
             else
                 run_lanes(t, &t->lanes[o], va, t->none, row, y[o], first);
         }

@@ -10,10 +10,7 @@ static const int64_t FLOAT_LIMIT = (int64_t)1 << 22; /* as ITG_NO_FRACTION_F32 r
 /* Rounds and clamps. A clamp to integers of float32 commutes with rounding. NaN: zero point. */
 static inline int32_t nearest_code(float p, float low, float high, int32_t zero_point)
 {
-    p = p == p ? p : 0.0F;
-    p = p < low ? low : p;
-    p = p > high ? high : p;
-    return (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32) + zero_point;
+    return itg_nearest_f32(p == p ? p : 0.0F, low, high) + zero_point;
 }
 
 ITG_CLONES

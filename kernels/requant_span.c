@@ -90,9 +90,7 @@ static void run_f32(float ratio, const int32_t *acc, int64_t n, float low, float
 {
     for (int64_t i = 0; i < n; i++) {
         float p = (float)acc[i] * ratio;
-        p = p < low ? low : p;
-        p = p > high ? high : p;
-        q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32) + zero_point;
+        q[i] = itg_nearest_f32(p, low, high) + zero_point;
     }
 }
 
@@ -168,9 +166,7 @@ static bool run_f32_add(const itg_f32_add *k, const int32_t *a, const int32_t *b
         inexact[i] = 0;
         float second = fma_f32((float)b[i], rb, fixed, &inexact[i]);
         float p = fma_f32((float)a[i], ra, second, &inexact[i]);
-        p = p < low ? low : p;
-        p = p > high ? high : p;
-        q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32);
+        q[i] = itg_nearest_f32(p, low, high);
     }
     bool exact = true;
     for (int64_t i = 0; i < n; i++)
@@ -196,9 +192,7 @@ static void run_f32_mul(const itg_f32_mul *k, const int32_t *v, int64_t n, float
     const float ratio = k->ratio, zero = k->zero;
     for (int64_t i = 0; i < n; i++) {
         float scaled = (float)v[i] * ratio, p = scaled + zero;
-        p = p < low ? low : p;
-        p = p > high ? high : p;
-        q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32);
+        q[i] = itg_nearest_f32(p, low, high);
     }
 }
 

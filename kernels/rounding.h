@@ -8,7 +8,9 @@
  * 0. With a constant `rounding` only its own term remains. */
 #ifndef ITG_ROUNDING_H
 #define ITG_ROUNDING_H
+#include "kernels/clones.h"
 #include <intaglio/types.h>
+#include <string.h>
 
 #define ITG_ROUND_HALF(one, s) (((one) << (s)) >> 1)
 #define ITG_ROUND_TERM(rounding, half, keep, odd, sign)                                            \
@@ -26,6 +28,20 @@
  * c, the sum is the integer; so is the difference of their bit patterns with the first. */
 #define ITG_NO_FRACTION_F32 12582912.0F        /* 1.5 * 2^23 */
 #define ITG_NO_FRACTION_F64 4503599627370496.0 /* 2^52 */
+
+/* The integer nearest to p, half to even, within [low, high], which are integers of at most 2^22. p
+ * is no NaN. */
+ITG_INLINE int32_t itg_nearest_f32(float p, float low, float high)
+{
+    int32_t bits = 0, zero = 0;
+    const float no_fraction = ITG_NO_FRACTION_F32;
+    p = p < low ? low : p;
+    p = p > high ? high : p;
+    p += no_fraction;
+    memcpy(&bits, &p, sizeof bits);
+    memcpy(&zero, &no_fraction, sizeof zero);
+    return bits - zero;
+}
 
 /* round(p / 2^s), 0 <= s <= 62, |p| <= 2^62, from its constants. */
 static inline int64_t itg_round_shift_by(int64_t p, int64_t s, int64_t half, int64_t keep,

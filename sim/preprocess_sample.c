@@ -2,6 +2,7 @@
  * mean and std are indexed by the channel as the model sees it, after bgr. Integers pass through
  * int64, so that no bit is lost. */
 #include "sim/preprocess.h"
+#include "kernels/clones.h"
 #include "kernels/int_ops.h"
 #include <float.h>
 #include <inttypes.h>
@@ -81,13 +82,21 @@ static itg_status refuse_integer(const itg_dataset *data, int64_t at, itg_dtype 
 
 /* ---- elements ---- */
 
-static void read_floats(const itg_dataset *data, const channel *c, float *out)
+enum { BLOCK = 1024 };
+
+/* Elements [first, first + n) of a channel as floats. */
+ITG_CLONES
+static void read_floats(const itg_dataset *data, const channel *c, int64_t first, int64_t n,
+                        float *restrict out)
 {
+    const int64_t at = c->from + first * c->step, step = c->step;
 #define READ(type)                                                                                 \
     do {                                                                                           \
-        const type *from = (const type *)data->data + c->from;                                     \
-        for (int64_t i = 0; i < c->count; i++)                                                     \
-            out[i * c->to_step] = (float)from[i * c->step];                                        \
+        const type *from = (const type *)data->data + at;                                          \
+        for (int64_t i = 0; step == 1 && i < n; i++)                                               \
+            out[i] = (float)from[i];                                                               \
+        for (int64_t i = 0; step != 1 && i < n; i++)                                               \
+            out[i] = (float)from[i * step];                                                        \
     } while (0)
     switch (data->dtype) {
     case ITG_U8:
@@ -115,9 +124,8 @@ static void read_floats(const itg_dataset *data, const channel *c, float *out)
         READ(double);
         break;
     case ITG_BOOL:
-        for (int64_t i = 0; i < c->count; i++)
-            out[i * c->to_step] =
-                ((const uint8_t *)data->data)[c->from + i * c->step] ? 1.0f : 0.0f;
+        for (int64_t i = 0; i < n; i++)
+            out[i] = ((const uint8_t *)data->data)[at + i * step] ? 1.0f : 0.0f;
         break;
     default:
         READ(float);
@@ -126,33 +134,43 @@ static void read_floats(const itg_dataset *data, const channel *c, float *out)
 #undef READ
 }
 
-/* Works in place. The operations are separate statements so that each is rounded. */
-static void normalize(const itg_preprocess *p, const channel *c, float *x)
+/* Works in place. The operations are separate statements so that each is rounded. Returns whether
+ * all results are finite. */
+ITG_CLONES
+static bool normalize(const itg_preprocess *p, int64_t index, float *x, int64_t n)
 {
-    const float mean = p->mean_count > 1 ? p->mean[c->index] : p->mean[0];
-    const float std = p->std_count > 1 ? p->std[c->index] : p->std[0];
+    const float mean = p->mean_count > 1 ? p->mean[index] : p->mean[0];
+    const float std = p->std_count > 1 ? p->std[index] : p->std[0];
     const bool subtracts = p->mean_count > 0, divides = p->std_count > 0;
-    for (int64_t i = 0; i < c->count; i++) {
-        float v = x[i * c->to_step] * p->scale;
+    const float scale = p->scale;
+    int32_t unfit = 0;
+    for (int64_t i = 0; i < n; i++) {
+        float v = x[i] * scale;
         if (subtracts) v = v - mean;
         if (divides) v = v / std;
-        x[i * c->to_step] = v;
+        x[i] = v;
+        unfit |= !(fabsf(v) <= FLT_MAX);
     }
+    return unfit == 0;
 }
 
 static itg_status fill_floats(const itg_preprocess *p, const itg_dataset *data, const channel *c,
                               float *out, itg_error *err)
 {
-    bool is_finite = true;
-    out += c->to;
-    read_floats(data, c, out);
-    normalize(p, c, out);
-    if (p->allow_nonfinite) return ITG_OK;
-    for (int64_t i = 0; i < c->count; i++)
-        is_finite &= fabsf(out[i * c->to_step]) <= FLT_MAX;
-    for (int64_t i = 0; i < c->count && !is_finite; i++)
-        if (!(fabsf(out[i * c->to_step]) <= FLT_MAX))
-            return refuse_nonfinite(data, c->from + i * c->step, (double)out[i * c->to_step], err);
+    const int64_t step = c->to_step;
+    float block[BLOCK];
+    for (int64_t first = 0; first < c->count; first += BLOCK) {
+        const int64_t n = c->count - first < BLOCK ? c->count - first : BLOCK;
+        read_floats(data, c, first, n, block);
+        const bool is_finite = normalize(p, c->index, block, n);
+        for (int64_t i = 0; i < n && !is_finite && !p->allow_nonfinite; i++)
+            if (!(fabsf(block[i]) <= FLT_MAX))
+                return refuse_nonfinite(data, c->from + (first + i) * c->step, (double)block[i],
+                                        err);
+        float *to = out + c->to + first * step;
+        for (int64_t i = 0; i < n; i++, to += step)
+            *to = block[i];
+    }
     return ITG_OK;
 }
 
