@@ -25,6 +25,9 @@ typedef struct itg_batch_options {
     int64_t block;
     /* A cache of packed weights; NULL: each plan packs its own. */
     itg_cache *weights;
+    /* Of a value's samples, the bytes that neighbouring steps work on at a time, at least one
+     * sample; 0: what suits a processor's second cache. */
+    size_t part_bytes;
 } itg_batch_options;
 
 typedef struct itg_batch_plan itg_batch_plan;
@@ -45,7 +48,7 @@ typedef struct itg_block {
 
 typedef struct itg_batch_io {
     /* Writes a sample of input `index` to x, in the input's dtype. It is called only if the input
-     * is needed. NULL: the caller has filled itg_batch_input. */
+     * is needed. NULL: the caller has filled itg_batch_input; for blocks of one sample. */
     itg_status (*fill)(void *context, int32_t index, int64_t sample, void *x, itg_error *err);
     void *context;
     itg_cache *activations; /* NULL: no reuse */
@@ -58,8 +61,8 @@ typedef struct itg_batch_io {
 typedef struct itg_batch itg_batch;
 itg_status itg_batch_create(const itg_batch_plan *plan, itg_batch **out, itg_error *err);
 void itg_batch_destroy(itg_batch *batch);
-/* The input buffer of sample k of the next run, k < block. Fill it before every run. */
-void *itg_batch_input(itg_batch *batch, int32_t index, int64_t k);
+/* The input buffer of a batch of one sample. Fill it before every run. */
+void *itg_batch_input(itg_batch *batch, int32_t index);
 itg_status itg_batch_run(itg_batch *batch, const itg_block *block, const itg_batch_io *io,
                          itg_error *err);
 /* An output of sample k of the last run, in its storage dtype and logical order, valid until the

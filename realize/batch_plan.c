@@ -5,6 +5,7 @@
 
 enum { SLACK = 64, LEAST_BLOCK = 8, MOST_BLOCK = 32 };
 static const size_t BLOCK_BYTES = (size_t)1 << 20; /* of a step's operands: about half of an L2 */
+static const size_t PART_BYTES = (size_t)1 << 19;  /* of one operand */
 
 /* Returns the block size whose largest step fits the cache with its weights, but at least a size
  * that is worth loading the weights for. */
@@ -39,10 +40,11 @@ static void set_lives(itg_batch_plan *plan)
         plan->places[p->outputs[i] * ITG_LAYOUT_COUNT].last = plan->operation_count;
 }
 
-/* Computes the bytes of a block of a place; false: too many. */
+/* Computes the bytes of a place; false: too many. */
 static bool place_bytes(const itg_batch_plan *plan, int32_t place, size_t *out)
 {
-    return itg_mul_size(itg_place_value(plan, place)->bytes, (size_t)plan->block, out) &&
+    const size_t samples = (size_t)plan->places[place].samples;
+    return itg_mul_size(itg_place_value(plan, place)->bytes, samples, out) &&
            *out <= ITG_PROGRAM_MAX_BYTES && itg_add_size(*out, SLACK, out);
 }
 
@@ -121,11 +123,13 @@ itg_status itg_batch_plan_create(const itg_program *program, const itg_batch_opt
     plan->kernels = options->kernels;
     plan->weights = options->weights;
     plan->block = options->block > 0 ? options->block : chosen_block(program);
+    plan->part_bytes = options->part_bytes > 0 ? options->part_bytes : PART_BYTES;
     itg_status status =
         plan->kernels != NULL ? ITG_OK : itg_accel_choose(NULL, &plan->kernels, err);
     if (status == ITG_OK) status = itg_batch_keys(plan);
     if (status == ITG_OK) status = itg_batch_lay_out(plan);
     if (status == ITG_OK) set_lives(plan);
+    if (status == ITG_OK) status = itg_batch_divide(plan);
     if (status == ITG_OK) status = prepare(plan);
     if (status == ITG_OK) status = place_all(plan);
     if (status == ITG_OK)
@@ -157,7 +161,8 @@ void itg_batch_plan_print(const itg_batch_plan *plan, itg_strbuf *out)
         const itg_batch_operation *o = &plan->operations[i];
         itg_strbuf_format(out, "  %s", o->kernel->name);
         if (o->layers != NULL) itg_strbuf_format(out, "/%s", itg_accel_layer_set(o->layers[0]));
-        itg_strbuf_format(out, " %s:", o->step != NULL ? o->step->name : "");
+        itg_strbuf_format(out, " %s, %lld at a time:", o->step != NULL ? o->step->name : "",
+                          (long long)o->section->part);
         for (int32_t k = 0; k < o->input_count; k++)
             if (o->inputs[k] != ITG_NONE)
                 itg_strbuf_format(out, " %s%s", itg_place_value(plan, o->inputs[k])->name,

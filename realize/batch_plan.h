@@ -13,8 +13,16 @@ typedef enum itg_layout { ITG_PLAIN, ITG_CHANNELS_LAST, ITG_LAYOUT_COUNT } itg_l
 typedef struct itg_batch_place {
     bool used;
     int32_t first, last; /* operations; from -1: inputs; to operation_count: outputs */
+    bool inner;          /* of a section: there is memory for one part */
+    int64_t samples;     /* that there is memory for */
     size_t offset;
 } itg_batch_place;
+
+/* Operations [first, end), which run on `part` samples at a time (batch_section.c). */
+typedef struct itg_batch_section {
+    int32_t first, end;
+    int64_t part;
+} itg_batch_section;
 
 typedef struct itg_batch_kernel itg_batch_kernel;
 
@@ -32,6 +40,7 @@ typedef struct itg_batch_operation {
     bool constant_first;           /* it is the first operand */
     const float **numbers;         /* FLOAT: [inputs]: those of constant codes, else NULL */
     double cost;                   /* of a sample, in multiplications */
+    const itg_batch_section *section;
     size_t scratch_bytes, scratch_offset;
 } itg_batch_operation;
 
@@ -42,10 +51,13 @@ struct itg_batch_plan {
     itg_arena *arena;
     itg_error *err; /* of the call that creates it */
     int64_t block;
+    size_t part_bytes;       /* of a value in a part */
     itg_key *keys;           /* [value] */
     itg_batch_place *places; /* [value * ITG_LAYOUT_COUNT] */
     itg_batch_operation *operations;
     int32_t operation_count;
+    itg_batch_section *sections;
+    int32_t section_count;
     const void **borrowed; /* from weights */
     int32_t borrowed_count;
     size_t bytes;
@@ -63,21 +75,22 @@ typedef enum itg_batch_wish {
 struct itg_batch_kernel {
     const char *name;
     itg_batch_wish wish;
-    bool single; /* run takes one sample, number batch->sample, with operands in logical order */
+    bool single; /* run takes one sample, with operands in logical order */
     bool loads;  /* a constant first operand must lie in a place, as a computed one */
     bool (*takes)(const itg_batch_plan *plan, const itg_step *s); /* NULL: all of its kind */
     /* Whether the operands may have channels last; NULL: yes. */
     bool (*lasts)(const itg_batch_plan *plan, const itg_step *s);
     /* Prepares scratch and layers, after all operands are placed. NULL: nothing to do. */
     itg_status (*prepare)(itg_batch_plan *plan, itg_batch_operation *o);
-    /* Computes samples [0, count). */
+    /* Computes `count` samples from batch->sample on. */
     itg_status (*run)(itg_batch *batch, const itg_batch_operation *o, int64_t count);
 };
 
 struct itg_batch {
     const itg_batch_plan *plan;
     itg_error *err; /* of the current run */
-    int64_t sample; /* the one that a single kernel runs on; else 0 */
+    int64_t sample; /* the first that a kernel runs on */
+    int64_t part;   /* the first of the part that runs */
     /* Room for the operands of the step that has the most. */
     itg_tensor *inputs, *outputs;
     itg_epilogue *epilogues;
@@ -111,7 +124,11 @@ static inline int64_t itg_value_channels(const itg_pvalue *v)
 /* Dims in memory order: [1,H,W,C] for [1,C,H,W] with channels last. */
 itg_shape itg_place_shape(const itg_batch_plan *plan, int32_t place);
 
+/* Divides the operations into sections, and sets lives and samples of places. */
+itg_status itg_batch_divide(itg_batch_plan *plan);
+
 /* ---- the kernels' view of a batch ---- */
+/* Sample batch->sample of a place. */
 void *itg_batch_data(const itg_batch *batch, int32_t place);
 /* Operand `slot`: a place of the batch, or a constant. */
 itg_int_operand itg_batch_operand(const itg_batch *batch, const itg_batch_operation *o,

@@ -92,8 +92,10 @@ void itg_batch_destroy(itg_batch *batch)
 
 void *itg_batch_data(const itg_batch *batch, int32_t place)
 {
+    const bool is_part = batch->plan->places[place].inner && batch->held[place] == NULL;
     return (unsigned char *)batch->where[place] +
-           (size_t)batch->sample * itg_place_value(batch->plan, place)->bytes;
+           (size_t)(batch->sample - (is_part ? batch->part : 0)) *
+               itg_place_value(batch->plan, place)->bytes;
 }
 
 itg_int_operand itg_batch_operand(const itg_batch *batch, const itg_batch_operation *o,
@@ -129,11 +131,9 @@ itg_epilogue itg_batch_epilogue(const itg_batch *batch, const itg_batch_operatio
     return e;
 }
 
-void *itg_batch_input(itg_batch *batch, int32_t index, int64_t k)
+void *itg_batch_input(itg_batch *batch, int32_t index)
 {
-    int32_t value = batch->plan->program->inputs[index];
-    return (unsigned char *)batch->where[value * ITG_LAYOUT_COUNT] +
-           (size_t)k * batch->plan->program->values[value].bytes;
+    return batch->where[batch->plan->program->inputs[index] * ITG_LAYOUT_COUNT];
 }
 
 itg_tensor itg_batch_output(const itg_batch *batch, int32_t index, int64_t k)
@@ -220,18 +220,21 @@ static void decide(const run *r)
     }
 }
 
-static itg_status fill_inputs(const run *r)
+/* Writes samples [first, first + count) of the block to the inputs that lie inside the first
+ * section, or to the others. */
+static itg_status fill_inputs(const run *r, bool inner, int64_t first, int64_t count)
 {
-    const itg_program *p = r->b->plan->program;
+    itg_batch *b = r->b;
+    const itg_program *p = b->plan->program;
+    itg_status status = ITG_OK;
     for (int32_t i = 0; i < p->input_count && r->io->fill != NULL; i++) {
-        if (!r->b->needed[p->inputs[i] * ITG_LAYOUT_COUNT]) continue;
-        for (int64_t k = 0; k < r->block->count; k++) {
-            itg_status status = r->io->fill(r->io->context, i, r->block->first + k,
-                                            itg_batch_input(r->b, i, k), r->b->err);
-            if (status != ITG_OK) return status;
-        }
+        const int32_t place = p->inputs[i] * ITG_LAYOUT_COUNT;
+        if (!b->needed[place] || b->plan->places[place].inner != inner) continue;
+        for (b->sample = first; b->sample < first + count && status == ITG_OK; b->sample++)
+            status = r->io->fill(r->io->context, i, r->block->first + b->sample,
+                                 itg_batch_data(b, place), b->err);
     }
-    return ITG_OK;
+    return status;
 }
 
 /* The cost of computing o's outputs again: its own and that of the inputs that are not kept. */
@@ -263,13 +266,15 @@ static void reserve(const run *r, const itg_batch_operation *o)
     }
 }
 
-static itg_status run_operation(itg_batch *b, const itg_batch_operation *o, int64_t count)
+/* Runs samples [first, first + count) of the block. */
+static itg_status run_operation(itg_batch *b, const itg_batch_operation *o, int64_t first,
+                                int64_t count)
 {
     itg_status status = ITG_OK;
+    b->sample = first;
     if (!o->kernel->single) status = o->kernel->run(b, o, count);
-    for (b->sample = 0; o->kernel->single && b->sample < count && status == ITG_OK; b->sample++)
+    for (; o->kernel->single && b->sample < first + count && status == ITG_OK; b->sample++)
         status = o->kernel->run(b, o, 1);
-    b->sample = 0;
     if (status == ITG_OK || o->step == NULL) return status;
     return itg_prefix_error(b->err, status, "%s: node '%s'", b->plan->program->name, o->step->name);
 }
@@ -281,28 +286,52 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static itg_status forward(const run *r)
+/* Counts an operation that has run, and shares what is worth keeping. */
+static void finish(itg_batch *b, const itg_batch_operation *o)
+{
+    b->counts.computed += o->step != NULL;
+    for (int32_t k = 0; k < o->output_count; k++)
+        if (b->held[o->outputs[k]] != NULL)
+            itg_cache_commit(b->activations, b->held[o->outputs[k]]);
+}
+
+/* Runs a section's operations on samples [first, first + count) of the block. */
+static itg_status run_part(const run *r, const itg_batch_section *s, int64_t first, int64_t count)
 {
     itg_batch *b = r->b;
     const itg_batch_plan *plan = b->plan;
+    itg_status status = ITG_OK;
+    b->part = first;
     double begun = r->io->seconds != NULL ? now() : 0;
-    for (int32_t i = 0; i < plan->operation_count; i++) {
+    if (s == plan->sections) status = fill_inputs(r, true, first, count);
+    for (int32_t i = s->first; i < s->end && status == ITG_OK; i++) {
         const itg_batch_operation *o = &plan->operations[i];
-        if (!b->runs[i]) continue;
-        if (b->activations != NULL) reserve(r, o);
-        itg_status status = run_operation(b, o, r->block->count);
-        if (status != ITG_OK) return status;
-        b->counts.computed += o->step != NULL;
-        if (r->io->seconds != NULL && o->step != NULL) {
+        if (b->runs[i]) status = run_operation(b, o, first, count);
+        if (b->runs[i] && r->io->seconds != NULL && o->step != NULL) {
             const double ended = now();
             r->io->seconds[o->step - plan->program->steps] += ended - begun;
             begun = ended;
         }
-        for (int32_t k = 0; k < o->output_count; k++)
-            if (b->held[o->outputs[k]] != NULL)
-                itg_cache_commit(b->activations, b->held[o->outputs[k]]);
     }
-    return ITG_OK;
+    return status;
+}
+
+static itg_status forward(const run *r)
+{
+    itg_batch *b = r->b;
+    const itg_batch_plan *plan = b->plan;
+    const int64_t count = r->block->count;
+    itg_status status = fill_inputs(r, false, 0, count);
+    for (int32_t k = 0; k < plan->section_count && status == ITG_OK; k++) {
+        const itg_batch_section *s = &plan->sections[k];
+        for (int32_t i = s->first; i < s->end && b->activations != NULL; i++)
+            if (b->runs[i]) reserve(r, &plan->operations[i]);
+        for (int64_t first = 0; first < count && status == ITG_OK; first += s->part)
+            status = run_part(r, s, first, count - first < s->part ? count - first : s->part);
+        for (int32_t i = s->first; i < s->end && status == ITG_OK; i++)
+            if (b->runs[i]) finish(b, &plan->operations[i]);
+    }
+    return status;
 }
 
 /* Releases everything except outputs. */
@@ -329,8 +358,7 @@ itg_status itg_batch_run(itg_batch *batch, const itg_block *block, const itg_bat
     batch->err = err;
     run r = {batch, block, io};
     decide(&r);
-    itg_status status = fill_inputs(&r);
-    if (status == ITG_OK) status = forward(&r);
+    itg_status status = forward(&r);
     if (status == ITG_OK)
         release_inner(batch);
     else

@@ -116,7 +116,8 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
                                     .stop = evaluator->stop};
     double most = 0;
     set_least(scoring, out, &most, &options);
-    itg_batch_options batch = {evaluator->kernels, evaluator->block, evaluator->weights};
+    const itg_batch_options batch = {
+        .kernels = evaluator->kernels, .block = evaluator->block, .weights = evaluator->weights};
     itg_batch_plan *plan = NULL;
     itg_evaluation evaluation = {0};
     itg_status status = itg_batch_plan_create(program, &batch, &plan, err);

@@ -185,8 +185,8 @@ static itg_status run_samples(const itg_emitter *e, const itg_emit_vectors *vect
             const void *given = NULL;
             if (vectors->inputs != NULL)
                 given = vectors->inputs[n * e->p->input_count + e->inputs[i].model_input];
-            make_codes(e->p, value, given, &rng, itg_batch_input(batch, i, 0));
-            write_codes(&e->p->values[value], itg_batch_input(batch, i, 0), &texts[i]);
+            make_codes(e->p, value, given, &rng, itg_batch_input(batch, i));
+            write_codes(&e->p->values[value], itg_batch_input(batch, i), &texts[i]);
         }
         status = itg_batch_run(batch, &(itg_block){0, n, 1}, &io, e->err);
         for (int32_t k = 0; k < e->output_count && status == ITG_OK; k++)

@@ -98,14 +98,20 @@ static void run_all(const expected *e, const itg_batch_plan *plan, itg_batch *b,
     }
 }
 
-static itg_batch_plan *plan_of(const itg_program *p, const itg_accel_kernels *kernels,
-                               int64_t block, itg_cache *weights)
+static itg_batch_plan *plan_in_parts(const itg_program *p, const itg_accel_kernels *kernels,
+                                     int64_t block, size_t part_bytes, itg_cache *weights)
 {
     itg_batch_plan *plan = NULL;
     itg_error err = {0};
-    itg_batch_options options = {kernels, block, weights};
+    itg_batch_options options = {kernels, block, weights, part_bytes};
     if (itg_batch_plan_create(p, &options, &plan, &err) != ITG_OK) fail_msg("%s", err.message);
     return plan;
+}
+
+static itg_batch_plan *plan_of(const itg_program *p, const itg_accel_kernels *kernels,
+                               int64_t block, itg_cache *weights)
+{
+    return plan_in_parts(p, kernels, block, 0, weights);
 }
 
 static itg_batch *batch_of(const itg_batch_plan *plan)
@@ -127,7 +133,8 @@ static void check_kernels(const expected *e, const itg_accel_kernels *kernels, i
 {
     static const int64_t blocks[] = {1, 3, 16, 64};
     for (int i = 0; i < 4; i++) {
-        itg_batch_plan *plan = plan_of(e->p, kernels, blocks[i], weights);
+        const size_t part = (size_t)itg_rng_below(rng, 3) * (1 + (size_t)itg_rng_below(rng, 4000));
+        itg_batch_plan *plan = plan_in_parts(e->p, kernels, blocks[i], part, weights);
         itg_batch *b = batch_of(plan);
         run_all(e, plan, b, NULL, what);
         itg_cache *cache = cache_of(itg_rng_below(rng, 3) * itg_rng_below(rng, 20000));

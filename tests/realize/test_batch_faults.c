@@ -29,7 +29,7 @@ static bool spared(itg_status status, const itg_error *err, const void *out)
 
 static bool plans(const subject *s, itg_cache *weights, int left)
 {
-    itg_batch_options options = {s->kernels, 3, weights};
+    itg_batch_options options = {.kernels = s->kernels, .block = 3, .weights = weights};
     itg_batch_plan *plan = NULL;
     itg_error err = {ITG_OK, ""};
     calls_left = left;
@@ -115,7 +115,7 @@ static void check(uint64_t seed, const itg_accel_kernels *kernels)
     assert_true(n > 3);
     for (n = 0; !plans(&s, weights, n);)
         n++;
-    itg_batch_options options = {kernels, 3, weights};
+    itg_batch_options options = {.kernels = kernels, .block = 3, .weights = weights};
     itg_batch_plan *plan = NULL;
     itg_batch *b = NULL;
     assert_int_equal(itg_batch_plan_create(s.p, &options, &plan, NULL), ITG_OK);
