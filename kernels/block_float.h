@@ -4,8 +4,9 @@
 #include "kernels/int_parts.h"
 #include "kernels/requant.h"
 
-/* Writes the codes of n sums, or products less than 2^31, as elements of y from `first` on. a, b:
- * codes, for products less their zero points. lo and hi of e are at most 2^22. */
+/* Writes the codes of n sums or products as elements of y from `first` on. a, b: codes of the
+ * operands of a sum; of a product, whose size is below 2^31, codes minus zero points. lo and hi of
+ * e are at most 2^22 in size. */
 void itg_block_add_row(const itg_f32_add *k, const itg_epilogue *e, const int32_t *a,
                        const int32_t *b, int64_t n, void *y, int64_t first);
 void itg_block_mul_row(const itg_f32_mul *k, const itg_epilogue *e, const int32_t *a,

@@ -84,10 +84,11 @@ void itg_int_binary_run(const itg_int_binary *k, const itg_broadcast *shape,
                         const itg_int_operand *a, const itg_int_operand *b, const itg_epilogue *out,
                         int32_t out_count);
 
-/* Output pixel (p, q) of a pool over the image x.data, [height][width][channels]. Padding is not
- * counted. */
-/* out [channels], in x's storage: the greatest code; qmin if the window holds no element. */
-void itg_int_pool_max(const itg_window *w, const itg_int_operand *x, int64_t p, int64_t q,
+/* Row p or output pixel (p, q) of a pool over the image x.data, [height][width][channels]. Padding
+ * is not counted. */
+/* out [out_width][channels], in x's storage: the greatest code; qmin if the window holds no
+ * element. column: room for a row of the image. */
+void itg_int_pool_max(const itg_window *w, const itg_int_operand *x, int64_t p, void *column,
                       void *out);
 /* sum [channels]: of raw codes, x U8 S8 U16 S16, of at most 2^15 elements. Returns how many
  * elements are valid. */

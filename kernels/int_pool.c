@@ -1,5 +1,5 @@
-/* Pools of codes. One output pixel of all channels is computed at a time, by adding or comparing
- * rows of channels. Only elements inside the image count. */
+/* Pools of codes. Rows of channels are added or compared, for one output pixel at a time or, by
+ * maxima, one row of pixels. Only elements inside the image count. */
 #include "kernels/block_ops.h"
 #include "kernels/requant.h"
 #include <string.h>
@@ -46,19 +46,37 @@ static const void *row_at(const itg_int_operand *x, int64_t at)
     return (const unsigned char *)x->data + (size_t)at * itg_dtype_size(x->storage);
 }
 
-void itg_int_pool_max(const itg_window *w, const itg_int_operand *x, int64_t p, int64_t q,
+/* The greatest of `rows` rows of n elements, `step` elements apart, in x's storage. */
+static void greatest(const itg_int_operand *x, const unsigned char *first, int64_t rows,
+                     int64_t step, int64_t n, void *out)
+{
+    const size_t size = itg_dtype_size(x->storage);
+    memcpy(out, first, (size_t)n * size);
+    if (rows > 1) itg_block_max(x->storage, first + (size_t)step * size, rows - 1, step, n, out);
+}
+
+/* The greatest of each column first, which neighbouring windows share. */
+void itg_int_pool_max(const itg_window *w, const itg_int_operand *x, int64_t p, void *column,
                       void *out)
 {
-    const patch a = window_patch(w, p, q);
-    const int64_t taps = a.columns.end - a.columns.begin, n = w->channels;
-    for (int64_t r = a.rows.begin; a.count > 0 && r < a.rows.end; r++) {
-        const int64_t y = a.y + r * w->dilation[0], left = a.x + a.columns.begin * w->dilation[1];
-        const void *row = row_at(x, (y * w->width + left) * n);
-        if (r == a.rows.begin) memcpy(out, row, (size_t)n * itg_dtype_size(x->storage));
-        itg_block_max(x->storage, row, taps, w->dilation[1] * n, n, out);
+    const int64_t n = w->channels, line = w->width * n, y = p * w->stride[0] - w->pad_top;
+    const itg_taps rows = itg_valid_taps(y, w->dilation[0], w->kernel[0], w->height);
+    const size_t size = itg_dtype_size(x->storage);
+    unsigned char *to = out;
+    if (rows.begin < rows.end)
+        greatest(x, row_at(x, (y + rows.begin * w->dilation[0]) * line), rows.end - rows.begin,
+                 w->dilation[0] * line, line, column);
+    for (int64_t q = 0; q < w->out_width; q++, to += (size_t)n * size) {
+        const int64_t left = q * w->stride[1] - w->pad_left;
+        const itg_taps taps = itg_valid_taps(left, w->dilation[1], w->kernel[1], w->width);
+        const size_t at = (size_t)((left + taps.begin * w->dilation[1]) * n) * size;
+        if (rows.begin < rows.end && taps.begin < taps.end)
+            greatest(x, (const unsigned char *)column + at, taps.end - taps.begin,
+                     w->dilation[1] * n, n, to);
+        else
+            for (int64_t c = 0; c < n; c++)
+                itg_store(x->storage, to, c, x->qmin);
     }
-    for (int64_t c = 0; a.count == 0 && c < n; c++)
-        itg_store(x->storage, out, c, x->qmin);
 }
 
 int64_t itg_int_pool_sum(const itg_window *w, const itg_int_operand *x, int64_t p, int64_t q,

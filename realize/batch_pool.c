@@ -16,13 +16,20 @@ static itg_status run_max(itg_batch *b, const itg_batch_operation *o, int64_t co
     const itg_window w = v.w;
     itg_int_operand x = itg_batch_operand(b, o, 0);
     unsigned char *out = itg_batch_data(b, o->outputs[0]);
-    size_t size = itg_dtype_size(x.storage), row = (size_t)w.channels * size;
+    const size_t pixel = (size_t)w.channels * itg_dtype_size(x.storage);
     for (int64_t k = 0; k < count * v.batch; k++) {
-        for (int64_t p = 0; p < w.out_height; p++)
-            for (int64_t q = 0; q < w.out_width; q++, out += row)
-                itg_int_pool_max(&w, &x, p, q, out);
-        x.data = (const unsigned char *)x.data + row * (size_t)(w.height * w.width);
+        for (int64_t p = 0; p < w.out_height; p++, out += pixel * (size_t)w.out_width)
+            itg_int_pool_max(&w, &x, p, itg_batch_scratch(b, o), out);
+        x.data = (const unsigned char *)x.data + pixel * (size_t)(w.height * w.width);
     }
+    return ITG_OK;
+}
+
+static itg_status prepare_max(itg_batch_plan *plan, itg_batch_operation *o)
+{
+    const itg_window w = window_of(plan, o->step).w;
+    o->scratch_bytes = (size_t)(w.width * w.channels) *
+                       itg_dtype_size(plan->program->values[o->step->inputs[0]].dtype);
     return ITG_OK;
 }
 
@@ -32,8 +39,12 @@ static bool takes_max(const itg_batch_plan *plan, const itg_step *s)
     return s->op != ITG_OP_REDUCE_MAX;
 }
 
-const itg_batch_kernel itg_batch_max = {
-    .name = "max", .wish = ITG_WISH_LAST, .loads = true, .takes = takes_max, .run = run_max};
+const itg_batch_kernel itg_batch_max = {.name = "max",
+                                        .wish = ITG_WISH_LAST,
+                                        .loads = true,
+                                        .takes = takes_max,
+                                        .prepare = prepare_max,
+                                        .run = run_max};
 
 /* ---- means ---- */
 

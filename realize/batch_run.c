@@ -300,10 +300,9 @@ static itg_status run_part(const run *r, const itg_batch_section *s, int64_t fir
 {
     itg_batch *b = r->b;
     const itg_batch_plan *plan = b->plan;
-    itg_status status = ITG_OK;
     b->part = first;
+    itg_status status = s == plan->sections ? fill_inputs(r, true, first, count) : ITG_OK;
     double begun = r->io->seconds != NULL ? now() : 0;
-    if (s == plan->sections) status = fill_inputs(r, true, first, count);
     for (int32_t i = s->first; i < s->end && status == ITG_OK; i++) {
         const itg_batch_operation *o = &plan->operations[i];
         if (b->runs[i]) status = run_operation(b, o, first, count);

@@ -190,12 +190,13 @@ static case_verdict count_images(const cmsis_case *c, const itg_window *w, int64
                      (long long)*out, (long long)in_size, (long long)input->count);
 }
 
-/* Pixel (p, q) of all channels: the mean of the window, half away from zero, or its maximum. */
+/* Pixel (p, q) of all channels: the mean of the window, half away from zero, or its maximum, which
+ * comes for the whole row with its first pixel. sum: room for a row of the image. */
 static void pool_pixel(const itg_window *w, const itg_int_operand *x, int64_t p, int64_t q,
                        bool mean, int32_t *sum, void *out)
 {
     if (!mean) {
-        itg_int_pool_max(w, x, p, q, out);
+        if (q == 0) itg_int_pool_max(w, x, p, sum, out);
         return;
     }
     const int64_t valid = itg_int_pool_sum(w, x, p, q, sum);
@@ -213,7 +214,7 @@ static case_verdict pool_images(const cmsis_case *c, const itg_window *w, int64_
     const int64_t lo = case_int(c, "activation_min", least),
                   hi = case_int(c, "activation_max", largest);
     const size_t size = itg_dtype_size(input->dtype);
-    int32_t *sum = malloc((size_t)w->channels * sizeof *sum + 1);
+    int32_t *sum = malloc((size_t)(w->width * w->channels) * sizeof *sum + 1);
     if (!sum) return case_fail(reason, "no memory");
     for (int64_t i = 0; i < batches * pixels; i++) {
         const int64_t image = i / pixels * w->channels * w->height * w->width;
