@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- the folder ---- */
@@ -105,6 +106,16 @@ int wait_for(pid_t child)
     while (waitpid(child, &how, 0) < 0)
         assert_int_equal(errno, EINTR);
     return WIFEXITED(how) ? WEXITSTATUS(how) : 1000 + WTERMSIG(how);
+}
+
+void wait_while_it_runs(pid_t child)
+{
+    int how = 0;
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    if (waitpid(child, &how, WNOHANG) == 0) return;
+    char *err = text_of("background.err");
+    fail_msg("the program in the background has ended: %s", err);
+    free(err);
 }
 
 pid_t start(const char *line)

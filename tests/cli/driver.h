@@ -24,6 +24,8 @@ void done(outcome *o);
 pid_t start(const char *line);
 pid_t start_to(const char *line, const char *out, int err_file); /* stderr goes to an open file */
 int wait_for(pid_t child);
+/* For loops that wait for what `child` does: 20 ms. The test fails if the child has ended. */
+void wait_while_it_runs(pid_t child);
 char *text_of(const char *path); /* malloc'd; "" where there is no file */
 bool exists(const char *path);
 void put(const char *path, const void *data, size_t bytes);

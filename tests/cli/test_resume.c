@@ -221,15 +221,9 @@ static void a_run_that_is_killed_at_any_moment_ends_as_the_undisturbed_one(void 
 
 /* ---- one writer ---- */
 
-static void sleep_ms(long ms)
+static void wait_for_trials(pid_t child, const char *path, int64_t wanted)
 {
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
-}
-
-static void wait_for_trials(const char *path, int64_t wanted)
-{
-    for (int64_t there = 0; there < wanted; sleep_ms(50)) {
+    for (int64_t there = 0; there < wanted; wait_while_it_runs(child)) {
         logged now;
         if (!exists(path) || !read_run(path, 1, &now)) continue;
         there = now.count;
@@ -242,7 +236,7 @@ static void a_run_that_is_being_written_is_left_to_its_writer(void **state)
     (void)state;
     char says[128];
     pid_t first = start(SMALL " --searcher random --seed 9 --trials 100000000 --db held.db");
-    wait_for_trials("held.db", 2);
+    wait_for_trials(first, "held.db", 2);
     outcome o = run("search --resume 1 --db held.db -o held.json --quiet --trials 100000001");
     snprintf(says, sizeof says, "held.db: run 1 is being written by process %ld on ", (long)first);
     assert_int_equal(o.status, 1);

@@ -53,7 +53,7 @@ static bool look(const char *path, seen *out)
 }
 
 /* Waits until the log shows so many trials of its last run. */
-static void wait_for_trials(const char *path, int64_t wanted)
+static void wait_for_trials(pid_t child, const char *path, int64_t wanted)
 {
     for (;;) {
         seen s = {0};
@@ -61,7 +61,7 @@ static void wait_for_trials(const char *path, int64_t wanted)
         int64_t trials = there ? s.trials : 0;
         itg_run_record_destroy(s.last);
         if (trials >= wanted) return;
-        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        wait_while_it_runs(child);
     }
 }
 
@@ -348,7 +348,7 @@ static void an_interrupted_search_keeps_the_best_and_writes_everything(void **st
 {
     (void)state;
     pid_t child = start(ENDLESS " --db int.db -o int.json");
-    wait_for_trials("int.db", 2);
+    wait_for_trials(child, "int.db", 2);
     assert_int_equal(kill(child, SIGINT), 0);
     int status = wait_for(child);
     char *out = text_of("background.out"), *err = text_of("background.err");
@@ -441,7 +441,7 @@ static void a_killed_search_leaves_its_trials_and_a_log_that_goes_on(void **stat
 {
     (void)state;
     pid_t child = start(ENDLESS " --db kill.db -o kill.json");
-    wait_for_trials("kill.db", 3);
+    wait_for_trials(child, "kill.db", 3);
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(wait_for(child), 1000 + SIGKILL);
     seen log;

@@ -317,7 +317,7 @@ static void ctrl_c_prints_what_is_known(void **state)
             trials = count;
         itg_run_log_free_trials(seen, count);
         if (log) itg_run_log_close(log, NULL);
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        wait_while_it_runs(child);
     }
     kill(child, SIGINT);
     assert_int_equal(wait_for(child), 0);
