@@ -46,21 +46,26 @@ static void divide(itg_batch_plan *plan)
     }
 }
 
+/* The section of operation i: inputs are written, and where nobody reads them also last used, by
+ * the first one. NULL: behind the last. */
+static const itg_batch_section *section_of(const itg_batch_plan *plan, int32_t i)
+{
+    return i < plan->operation_count ? plan->operations[i < 0 ? 0 : i].section : NULL;
+}
+
 /* Values inside a section lie over each other as in a block that runs at once. All others exist
  * while any part of the sections that write or read them runs. */
 static void set_life(const itg_batch_plan *plan, itg_batch_place *x)
 {
+    const itg_batch_section *writer = section_of(plan, x->first);
+    const itg_batch_section *reader = section_of(plan, x->last);
     x->samples = plan->block;
-    if (plan->operation_count == 0) return;
-    const itg_batch_section *writer = plan->operations[x->first < 0 ? 0 : x->first].section;
-    const itg_batch_section *reader =
-        x->last < plan->operation_count ? plan->operations[x->last].section : NULL;
-    x->inner = writer == reader && writer->part < plan->block;
+    x->inner = writer && writer == reader && writer->part < plan->block;
     if (x->inner) {
         x->samples = writer->part;
         return;
     }
-    if (writer->part < plan->block && x->first > writer->first) x->first = writer->first;
+    if (writer && writer->part < plan->block && x->first > writer->first) x->first = writer->first;
     if (reader && reader->part < plan->block) x->last = reader->end - 1;
 }
 
