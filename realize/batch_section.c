@@ -50,7 +50,8 @@ static void divide(itg_batch_plan *plan)
  * the first one. NULL: behind the last. */
 static const itg_batch_section *section_of(const itg_batch_plan *plan, int32_t i)
 {
-    return i < plan->operation_count ? plan->operations[i < 0 ? 0 : i].section : NULL;
+    const int32_t at = i < 0 ? 0 : i;
+    return at < plan->operation_count ? plan->operations[at].section : NULL;
 }
 
 /* Values inside a section lie over each other as in a block that runs at once. All others exist
