@@ -711,7 +711,7 @@ static void codes_of_dense_layers_are_multiplied_where_they_lie(void **state)
         itg_error err = {0};
         itg_program *p = dense_program(seed);
         if (emits(p, "net", 3, &err)) {
-            compile_and_run("net", seed % 2 == 0 ? FLAGS " -O1" : FLAGS " -O0", seed);
+            compile_and_run("net", seed % 2 == 0 ? FLAGS " -O2" : FLAGS " -O0", seed);
             whole += mentions(FOLDER "/net.c", "int32_t start = dense_start(");
             pieces += mentions(FOLDER "/net.c", "DENSE_JOIN(r_too");
         }

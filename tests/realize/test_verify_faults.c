@@ -103,9 +103,9 @@ static void every_allocation_may_fail_for_c_source(void **state)
                              ITG_OK);
             int n = 0, m = 0;
             while (!source_certifies(n))
-                n += ITG_IS_SLOW ? 7 : 1;
+                n += ITG_IS_SLOW ? 3 : 1;
             while (!source_verifies(m))
-                m += ITG_IS_SLOW ? 7 : 1;
+                m += ITG_IS_SLOW ? 3 : 1;
             assert_true(n >= 10 && m >= 20);
         }
         itg_program_destroy(p);
