@@ -47,11 +47,11 @@ static tap_place place_of(const itg_accel_shape *t, int64_t tap)
                        tap % t->run_taps * t->channels};
 }
 
+/* adjacent: a power of two. */
 static int64_t offset_in_run(int64_t i, int64_t adjacent)
 {
-    const uint64_t u = (uint64_t)i, depth = u % ITG_STEP_DEPTH, n = (uint64_t)adjacent;
-    return (int64_t)(u / ITG_STEP_DEPTH * ITG_STEP_BYTES + depth / n * (n * ITG_PANEL_COLUMNS) +
-                     depth % n);
+    const int64_t within = i & (adjacent - 1);
+    return (i - within) * ITG_PANEL_COLUMNS + within;
 }
 
 /* Packs the weights of one filter and tap, from `first` on `stride` apart; returns their sum. */

@@ -74,25 +74,26 @@ static int64_t dot_parts(const int64_t *a, const int64_t *b, int64_t bias, int64
 
 /* ---- layers ---- */
 
-static int64_t filter_size(const itg_window *w)
+/* Inputs of all filters at one pixel. */
+static int64_t patch_size(const itg_window *w)
 {
-    return w->channels / w->group * w->kernel[0] * w->kernel[1];
+    return w->channels * w->kernel[0] * w->kernel[1];
 }
 
 size_t itg_accel_reference_scratch(const itg_accel_layer *layer)
 {
     const itg_window *w = &layer->problem.window;
-    return itg_scratch_bytes(((BLOCK + 1) * filter_size(w) + BLOCK * w->out_channels) *
+    return itg_scratch_bytes(((BLOCK + 1) * patch_size(w) + BLOCK * w->out_channels) *
                              (int64_t)sizeof(int64_t));
 }
 
-/* Gathers the inputs of a group's filters at one pixel: channel, row, column. row: room for the
- * channels of one tap. */
-static void gather(const itg_accel_problem *p, const void *x, int64_t group, int64_t pixel,
-                   int64_t *row, int64_t *patch)
+/* Gathers the inputs of all filters at one pixel: channel, row, column. row: room for the channels
+ * of one tap. */
+static void gather(const itg_accel_problem *p, const void *x, int64_t pixel, int64_t *row,
+                   int64_t *patch)
 {
     const itg_window *w = &p->window;
-    const int64_t pixels = w->out_height * w->out_width, channels = w->channels / w->group;
+    const int64_t pixels = w->out_height * w->out_width, channels = w->channels;
     const int64_t taps = w->kernel[0] * w->kernel[1];
     const int64_t top = pixel % pixels / w->out_width * w->stride[0] - w->pad_top;
     const int64_t left = pixel % w->out_width * w->stride[1] - w->pad_left;
@@ -103,7 +104,7 @@ static void gather(const itg_accel_problem *p, const void *x, int64_t group, int
         const int64_t j = left + t % w->kernel[1] * w->dilation[1];
         const bool inside = i >= 0 && i < w->height && j >= 0 && j < w->width;
         const int64_t at = (pixel / pixels * w->height + i) * w->width + j;
-        if (inside) itg_widen_row(&codes, at * w->channels + group * channels, channels, 1, row);
+        if (inside) itg_widen_row(&codes, at * channels, channels, 1, row);
         for (int64_t c = 0; c < channels; c++)
             patch[c * taps + t] = inside ? row[c] : 0;
     }
@@ -111,7 +112,7 @@ static void gather(const itg_accel_problem *p, const void *x, int64_t group, int
 
 static void widen_filter(const itg_accel_problem *p, int64_t k, int64_t *filter)
 {
-    const int64_t size = filter_size(&p->window);
+    const int64_t size = patch_size(&p->window) / p->window.group;
     if (p->w_rows)
         itg_widen_row(&p->w, k, size, p->window.out_channels, filter);
     else
@@ -122,9 +123,11 @@ static void widen_filter(const itg_accel_problem *p, int64_t k, int64_t *filter)
 static void sum_channel(const itg_accel_problem *p, const int64_t *patches, int64_t k,
                         int64_t count, const int64_t *filter, int64_t *sums)
 {
-    const int64_t size = filter_size(&p->window), bias = p->mac.bias ? p->mac.bias[k] : 0;
+    const itg_window *w = &p->window;
+    const int64_t whole = patch_size(w), size = whole / w->group;
+    const int64_t group = k / (w->out_channels / w->group), bias = p->mac.bias ? p->mac.bias[k] : 0;
     for (int64_t i = 0; i < count; i++) {
-        const int64_t *patch = patches + i * size;
+        const int64_t *patch = patches + i * whole + group * size;
         sums[i * p->window.out_channels + k] = p->mac.split
                                                    ? dot_parts(patch, filter, bias, k, p->mac.split)
                                                    : dot_whole(patch, filter, size, bias, &p->mac);
@@ -136,15 +139,13 @@ static void run_pixels(const itg_accel_problem *p, const void *x, void *const *y
                        int64_t count, int64_t *scratch)
 {
     const itg_window *w = &p->window;
-    const int64_t size = filter_size(w), filters = w->out_channels / w->group;
+    const int64_t size = patch_size(w);
     int64_t *filter = scratch, *patches = filter + size, *sums = patches + BLOCK * size;
-    for (int64_t g = 0; g < w->group; g++) {
-        for (int64_t i = 0; i < count; i++)
-            gather(p, x, g, first + i, filter, patches + i * size);
-        for (int64_t k = g * filters; k < (g + 1) * filters; k++) {
-            widen_filter(p, k, filter);
-            sum_channel(p, patches, k, count, filter, sums);
-        }
+    for (int64_t i = 0; i < count; i++)
+        gather(p, x, first + i, filter, patches + i * size);
+    for (int64_t k = 0; k < w->out_channels; k++) {
+        widen_filter(p, k, filter);
+        sum_channel(p, patches, k, count, filter, sums);
     }
     for (int32_t o = 0; o < p->out_count; o++) {
         itg_epilogue e = p->out[o];
