@@ -38,9 +38,9 @@ enum {
 /* ---- shape (accel_shape.c): everything that follows from the problem alone ---- */
 typedef enum itg_accel_scheme {
     ITG_SCHEME_REFERENCE,
-    /* A plane is split by the phases of the strides. Row m of a tile is pixel m of a plane, so
-     * pixels beyond a row's outputs are summed too and then dropped. A step reads 64 bytes at its
-     * offset, from one pixel or adjacent ones. */
+    /* A plane is split by the phases of the strides, or by those of the rows alone. Row m of a tile
+     * is pixel m * apart of a plane, so pixels beyond a row's outputs are summed too and then
+     * dropped. A step reads 64 bytes at its offset, from one pixel or adjacent ones. */
     ITG_SCHEME_DIRECT,
     /* A pixel's window is copied to one row of a buffer. */
     ITG_SCHEME_PATCHES,
@@ -50,7 +50,7 @@ typedef enum itg_accel_scheme {
 
 typedef struct itg_accel_axis {
     int64_t size, pad, outputs, kernel, stride, dilation;
-    int64_t step;  /* padded pixels between neighbours in a plane: the stride, or 1 (PATCHES) */
+    int64_t step;  /* padded pixels between neighbours in a plane: the stride, or 1 */
     int64_t reach; /* the last tap's distance from the first, in neighbours */
     int32_t phases;
     int64_t phase[ITG_MAX_PHASES];
@@ -63,6 +63,7 @@ typedef struct itg_accel_shape {
     bool folded;               /* 1x1: samples are further rows of one image */
     int64_t channels, filters; /* of a group */
     int64_t pixel, pitch;      /* bytes of a plane's pixel; pixels of a plane's row */
+    int64_t apart;             /* DIRECT: pixels between two rows of a tile; divides the pitch */
     int64_t shared;            /* right padding shared with the next row's left padding */
     int64_t run_taps, runs;    /* taps with contiguous bytes; the number of such runs */
     int64_t run_steps, steps;

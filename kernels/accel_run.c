@@ -197,28 +197,29 @@ static strip strip_of(const itg_accel_layer *layer, int64_t group, int64_t colum
     return s;
 }
 
-/* Emits those of rows [m, m + rows) of a plane that are outputs. */
+/* Emits those of a tile's rows [m, m + rows) that are outputs. */
 static void emit_plane(const run *r, const job *j, const strip *s, int64_t m, int64_t rows)
 {
     const itg_accel_shape *t = &r->layer->shape;
     const int64_t channel = s->group * t->filters + s->column, width = t->x.outputs;
+    const int64_t line = t->pitch / t->apart;
     for (int64_t at = m; at < m + rows;) {
-        int64_t p = at / t->pitch, q = at % t->pitch, n = width - q;
+        int64_t p = at / line, q = at % line, n = width - q;
         if (n > m + rows - at) n = m + rows - at;
-        if (t->pitch == width) n = m + rows - at;
+        if (line == width) n = m + rows - at;
         if (n > 0) emit(r, j->image, at - m, n, (j->first + p) * width + q, channel, s->columns);
-        at = t->pitch == width ? m + rows : (p + 1) * t->pitch;
+        at = line == width ? m + rows : (p + 1) * line;
     }
 }
 
 static void run_plane(const run *r, const job *j, const strip *s)
 {
     const itg_accel_shape *t = &r->layer->shape;
-    const int64_t pixels = (j->count - 1) * t->pitch + t->x.outputs;
-    const int64_t offset = s->group * t->channels;
-    for (int64_t m = 0; m < pixels; m += ITG_TILE_ROWS) {
-        int64_t rows = pixels - m < ITG_TILE_ROWS ? pixels - m : ITG_TILE_ROWS;
-        sum_tile(r, j->plane + m * t->pixel + offset, j->plane_stride, t->pixel, s, rows, 0);
+    const int64_t all = (j->count - 1) * (t->pitch / t->apart) + t->x.outputs;
+    const int64_t offset = s->group * t->channels, stride = t->apart * t->pixel;
+    for (int64_t m = 0; m < all; m += ITG_TILE_ROWS) {
+        int64_t rows = all - m < ITG_TILE_ROWS ? all - m : ITG_TILE_ROWS;
+        sum_tile(r, j->plane + m * stride + offset, j->plane_stride, stride, s, rows, 0);
         emit_plane(r, j, s, m, rows);
     }
 }

@@ -140,7 +140,8 @@ int64_t itg_accel_tap_offset(const itg_accel_shape *t, int64_t rows, int64_t r, 
 int64_t itg_accel_plane_bytes(const itg_accel_shape *t, int64_t rows)
 {
     int64_t pixels = (int64_t)t->y.phases * t->x.phases * rows * t->pitch;
-    int64_t bytes = (pixels + t->shared + ITG_TILE_ROWS) * t->pixel + 2 * ITG_STEP_DEPTH;
+    int64_t beyond = t->shared + ITG_TILE_ROWS * t->apart;
+    int64_t bytes = (pixels + beyond) * t->pixel + 2 * ITG_STEP_DEPTH;
     return (bytes + 63) / 64 * 64;
 }
 
@@ -179,7 +180,7 @@ static void set_pitch(itg_accel_shape *t)
     const itg_accel_axis *x = &t->x;
     int64_t needed = itg_accel_rows(x, x->outputs);
     t->shared = shared_padding(x, needed - x->pad - x->size);
-    t->pitch = needed - t->shared;
+    t->pitch = (needed - t->shared + t->apart - 1) / t->apart * t->apart;
 }
 
 static bool row_fits(const itg_accel_shape *t)
@@ -195,10 +196,13 @@ static bool set_direct(itg_accel_shape *t)
     const itg_window *w = &t->w;
     t->scheme = ITG_SCHEME_DIRECT;
     t->pixel = w->channels;
-    if (!set_phases(&t->y) || !set_phases(&t->x)) return false;
+    /* Columns that most outputs read stay together, so that a row's taps are one run. */
+    const bool runs = w->dilation[1] == 1 && w->group == 1 && w->kernel[1] >= w->stride[1] &&
+                      w->stride[1] <= ITG_MAX_PHASES;
+    if (!set_phases(&t->y) || (!runs && !set_phases(&t->x))) return false;
+    t->apart = t->x.step == t->x.stride ? 1 : t->x.stride;
     set_pitch(t);
-    bool neighbours = w->stride[1] == 1 && w->dilation[1] == 1 && w->group == 1;
-    set_runs(t, neighbours ? w->kernel[1] : 1);
+    set_runs(t, runs ? w->kernel[1] : 1);
     return row_fits(t);
 }
 
@@ -246,9 +250,10 @@ static double cost(const itg_accel_shape *t, const itg_accel_kernels *k)
         const double planes = (double)(t->y.phases * t->x.phases);
         const double sent = inputs * planes / (double)(t->y.step * t->x.step);
         const double lines = (double)(t->y.outputs * t->panels) / 2;
-        return products * (double)t->y.outputs * (double)t->pitch +
+        const double line = (double)(t->pitch / t->apart);
+        return products * (double)t->y.outputs * line +
                (t->x.step > 1 ? sent * (PHASE_CYCLES + bytes / 16) : inputs * bytes / 12) +
-               (t->pitch > t->x.outputs ? lines * LINE_CYCLES : 0);
+               (line > (double)t->x.outputs ? lines * LINE_CYCLES : 0);
     }
     const double copies = (double)(t->w.kernel[0] * ((t->w.kernel[1] * t->channels + 63) / 64));
     const double weights = steps * (double)t->panels * ITG_STEP_BYTES;
@@ -281,6 +286,7 @@ itg_accel_shape itg_accel_shape_of(const itg_accel_kernels *kernels, const itg_a
     if (!set_operands(&t, p) || !set_width(&t, p)) return t;
     set_axis(&t.y, &t.w, 0);
     set_axis(&t.x, &t.w, 1);
+    t.apart = 1;
     const interval v = weights_of(&p->w);
     const int64_t most_weight = -v.lo > v.hi ? -v.lo : v.hi;
     if (kernels->winograd && itg_winograd_choose(&t, kernels, p, most_weight)) return t;
