@@ -9,11 +9,13 @@ need $build_packages libhiredis-dev libssl-dev redis-server python3 python3-venv
 cmake --preset release -DITG_BUILD_TESTS=OFF >/dev/null # the program, which the tests compare with
 build --preset release
 folder=build/python
-rm -rf $folder
+wheel=$PWD/build/wheel
+rm -rf $folder "$wheel"
 python3 -m venv $folder
 python=$folder/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
-$python -m pip install --quiet './python[test]'
+# Where ccache is used, compiler and depth of the folder are those of the build above.
+CC=cc $python -m pip install --quiet -C build-dir="$wheel" './python[test]'
 $python -m pytest -q -p no:cacheprovider python/tests "$@"
 for example in examples/python/*.py; do
     echo "-- $example"

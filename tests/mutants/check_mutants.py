@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 
+BUILD = "/build/release"  # ccache, where it is used, knows files by their paths from there
 KERNEL_SETS = ("", "reference", "portable")
 # bits: --uniform and --activation-bits of the example. vectors: the published ones see it; they state multipliers and shifts, so they
 # do not see how those are derived.
@@ -43,7 +44,8 @@ class Failed(Exception):
 
 
 def run(words, cwd, environment=None):
-    return subprocess.run(words, cwd=cwd, capture_output=True, text=True, env={**os.environ, **(environment or {})})
+    return subprocess.run(words, cwd=cwd, capture_output=True, text=True,
+                          env={**os.environ, "CCACHE_BASEDIR": cwd, **(environment or {})})
 
 
 def need(result, what):
@@ -53,14 +55,14 @@ def need(result, what):
 
 
 def build(tree, targets):
-    need(run(["cmake", "-S", tree, "-B", tree + "/build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DITG_BUILD_TESTS=ON"], tree),
+    need(run(["cmake", "-S", tree, "-B", tree + BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DITG_BUILD_TESTS=ON"], tree),
          "cmake")
-    need(run(["cmake", "--build", tree + "/build", "--target", *targets], tree), "the build")
+    need(run(["cmake", "--build", tree + BUILD, "--target", *targets], tree), "the build")
 
 
 def digests(tree, target, bits):
     """Of simulation, and of the program by each kernel set."""
-    program, made = tree + "/build/intaglio", tree + "/build/mutant"
+    program, made = tree + BUILD + "/intaglio", tree + BUILD + "/mutant"
     simulated = need(run([program, "simulate", "examples/digits.onnx", "--definition", "--uniform", str(bits[0]),
                           "--activation-bits", str(bits[1]), "--hw", target, "--calib", "examples/digits_search_images.npy",
                           "--calib-limit", "64", *EXAMPLE, "-o", made + ".json", "--json"], tree), "simulate")
@@ -97,10 +99,10 @@ def mutate(tree, mutant, undo=False):
 def broken_tests(tree, vectors):
     """What noticed. Vectors that are absent notice nothing."""
     noticed = []
-    if run([tree + "/build/test_kernels_requant"], tree).returncode != 0:
+    if run([tree + BUILD + "/test_kernels_requant"], tree).returncode != 0:
         noticed.append("requantization tests")
     if vectors:
-        result = run([tree + "/build/cmsis_vectors", vectors], tree)
+        result = run([tree + BUILD + "/cmsis_vectors", vectors], tree)
         counts = re.search(r"(\d+) passed, (\d+) failed", result.stdout)
         if result.returncode != 0 and counts:
             noticed.append(f"{counts.group(2)} of {int(counts.group(1)) + int(counts.group(2))} published vectors")

@@ -9,6 +9,7 @@ weights on cortex-m, by turns, so that all occur.
 Standard library only. Ends with "N passed, M failed, K skipped"; status 1 if anything failed.
 """
 import argparse
+import functools
 import itertools
 import json
 import os
@@ -19,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from check_pairs import PAIRS, Failed, Files, Report, targets_of
 
-KERNEL_SETS = ("reference", "portable", "avx2", "avx512", "avxvnni", "vnni", "amx", "neon", "dotprod", "i8mm")
+ABSENT = "this machine does not run it"  # what doctor says of a kernel set
 SEARCHERS = ("hybrid", "greedy", "anneal", "random", "hago-greedy", "exhaustive", "sweep", "evolve", "surrogate")
 SAMPLES, SEARCH_SAMPLES, TRIALS = 24, 40, 14
 EXHAUSTIVE = ["--weight-bits", "7:8", "--activation-bits", "8:8", "--input-bits", "8:8", "--output-bits", "8:8"]
@@ -41,9 +42,15 @@ def output(program, words, kernels=None):
     return json.loads(result.stdout)
 
 
-def kernel_sets(program, artefact, data):
-    """Those that this machine has."""
-    return [name for name in KERNEL_SETS if intaglio(program, ["run", artefact, *data, "--limit", "1", "--json"], name).returncode == 0]
+@functools.cache
+def kernel_sets(program):
+    """Those that this machine has, proven or not."""
+    findings = output(program, ["doctor", "--json"])["findings"]
+    sets = [finding["name"].removeprefix("kernels ") for finding in findings
+            if finding["name"].startswith("kernels ") and finding["name"] != "kernels in use" and finding["found"] != ABSENT]
+    if not {"reference", "portable"} < set(sets):
+        raise Failed(f"doctor lists no kernel sets beside {', '.join(sets)}")
+    return sets
 
 
 def check_digests(program, pair, files, target, folder, samples):
@@ -52,7 +59,7 @@ def check_digests(program, pair, files, target, folder, samples):
     expected = output(program, ["simulate", files.model, "--definition", "--uniform", "8", "--hw", target, "--calib",
                                 files.calibration, "--calib-limit", "32", *pair.preprocessing, *data, "-o", strategy, "--json"])["digest"]
     output(program, ["realize", files.model, strategy, "-o", artefact, "--json"])
-    sets, runs = kernel_sets(program, artefact, data[:4]), 0
+    sets, runs = kernel_sets(program), 0
     for name, (threads, block) in itertools.product(sets, ((1, 0), (2, 5), (2, 1))):
         found = output(program, ["run", artefact, *data, "--json", "--threads", str(threads), "--block", str(block)], name)["digest"]
         runs += 1
@@ -115,11 +122,11 @@ def compare(name, expected, found):
         raise Failed(f"{name}: another strategy file")
 
 
-def check_trials(program, pair, files, target, folder, turn, full, sets):
+def check_trials(program, pair, files, target, folder, turn, full):
     searcher, small = SEARCHERS[turn % len(SEARCHERS)], pair.name in LARGE
     recovers = target == "cortex-m" and not small and (full or PAIRS.index(pair) % 2 == 0)
     recover = "auto" if recovers else "none"
-    default, *others = variations(sets)
+    default, *others = variations(kernel_sets(program))
     if not full:
         first = 2 * turn + turn // len(SEARCHERS)  # so that every searcher meets every variation in time
         others = [others[(first + k) % len(others)] for k in range(2)]
@@ -140,10 +147,8 @@ def check_target(report, options, pair, files, target, turn):
     with tempfile.TemporaryDirectory() as folder:
         samples = LARGE_SAMPLES if pair.name in LARGE else SAMPLES
         report.attempt(f"{pair.name} {target}", lambda: check_digests(options.program, pair, files, target, folder, samples))
-        artefact = os.path.join(folder, "program.itg")
-        sets = kernel_sets(options.program, artefact, ["--data", files.samples]) if os.path.exists(artefact) else []
         report.attempt(f"{pair.name} {target} trials",
-                       lambda: check_trials(options.program, pair, files, target, folder, turn, options.full, sets))
+                       lambda: check_trials(options.program, pair, files, target, folder, turn, options.full))
 
 
 def main():

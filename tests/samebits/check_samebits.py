@@ -43,7 +43,7 @@ def levels_of(number, machine, case, full):
 
 def executor_digests(program, artefact, data):
     """(what, digest) of each kernel set with one and two threads."""
-    for kernels, threads in itertools.product(kernel_sets(program, artefact, data[:2]), (1, 2)):
+    for kernels, threads in itertools.product(kernel_sets(program), (1, 2)):
         yield f"{kernels} kernels, {threads} threads", output(program, ["run", artefact, *data, "--threads", str(threads), "--json"],
                                                               kernels)["digest"]
 
