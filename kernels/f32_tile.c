@@ -80,19 +80,16 @@
 
 #define DEFINE_TILES(NAME, TARGET, TYPE, SPLAT, ADD, ADD_ONE, ROWS, WIDE, ROW_WIDE)                \
     DEFINE_TILE(NAME##_wide, TARGET, TYPE, SPLAT, ADD, ROWS, WIDE)                                 \
+    DEFINE_TILE(NAME##_two, TARGET, TYPE, SPLAT, ADD, ROWS, 2)                                     \
     DEFINE_TILE(NAME##_narrow, TARGET, TYPE, SPLAT, ADD, ROWS, 1)                                  \
     DEFINE_TILE(NAME##_row_wide, TARGET, TYPE, SPLAT, ADD, 1, ROW_WIDE)                            \
     DEFINE_TILE(NAME##_row_narrow, TARGET, TYPE, SPLAT, ADD, 1, 1)                                 \
     DEFINE_DOTS(NAME##_dots, TARGET, ADD_ONE)                                                      \
-    static const itg_f32_tiles NAME##_tiles = {#NAME,                                              \
-                                               ROWS,                                               \
-                                               LANES(TYPE),                                        \
-                                               WIDE,                                               \
-                                               ROW_WIDE,                                           \
-                                               NAME##_wide,                                        \
-                                               NAME##_narrow,                                      \
-                                               NAME##_row_wide,                                    \
-                                               NAME##_row_narrow,                                  \
+    static const itg_f32_tiles NAME##_tiles = {#NAME,           ROWS,                              \
+                                               LANES(TYPE),     WIDE,                              \
+                                               ROW_WIDE,        NAME##_wide,                       \
+                                               NAME##_two,      NAME##_narrow,                     \
+                                               NAME##_row_wide, NAME##_row_narrow,                 \
                                                NAME##_dots};
 
 #if defined(__FP_FAST_FMAF)
@@ -144,6 +141,7 @@ void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, const itg_f32_t
 {
     const int64_t wide = rows == 1 ? tiles->row_wide : tiles->wide;
     const itg_f32_tile_fn run_wide = rows == 1 ? tiles->run_row_wide : tiles->run_wide;
+    const itg_f32_tile_fn run_two = rows == 1 ? tiles->run_row_wide : tiles->run_two;
     const itg_f32_tile_fn run_narrow = rows == 1 ? tiles->run_row_narrow : tiles->run_narrow;
     for (int64_t first = 0; first < count; first += wide) {
         const int64_t left = count - first;
@@ -153,6 +151,6 @@ void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, const itg_f32_t
             tile_from[v] = from ? from[at] : at * tiles->lanes;
             tile_to[v] = to ? to[at] : at * tiles->lanes;
         }
-        (left == 1 ? run_narrow : run_wide)(tile, tile_from, tile_to);
+        (left == 1 ? run_narrow : left == 2 ? run_two : run_wide)(tile, tile_from, tile_to);
     }
 }

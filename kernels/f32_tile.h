@@ -23,12 +23,12 @@ typedef struct itg_f32_tile {
 /* from, to [vectors] */
 typedef void (*itg_f32_tile_fn)(const itg_f32_tile *tile, const int64_t *from, const int64_t *to);
 
-/* Tiles of one instruction set: `rows` x `wide` vectors, rows x 1; 1 x row_wide, 1 x 1. They read
- * and write whole vectors of `lanes` floats. */
+/* Tiles of one instruction set: `rows` x `wide` vectors, rows x 2, rows x 1; 1 x row_wide, 1 x 1.
+ * They read and write whole vectors of `lanes` floats. */
 typedef struct itg_f32_tiles {
     const char *name;
     int64_t rows, lanes, wide, row_wide;
-    itg_f32_tile_fn run_wide, run_narrow, run_row_wide, run_row_narrow;
+    itg_f32_tile_fn run_wide, run_two, run_narrow, run_row_wide, run_row_narrow;
     /* sums[j] = fma(a[i], b[j * b_stride + i], sums[j]), i ascending; j below ITG_F32_DOTS */
     void (*dots)(const float *a, const float *b, int64_t b_stride, int64_t count, float *sums);
 } itg_f32_tiles;

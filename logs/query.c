@@ -153,7 +153,7 @@ static itg_status read_row(itg_run_log *log, owned_record *owned, sqlite3_stmt *
 static itg_status read_run(itg_run_log *log, owned_record *owned, itg_error *err)
 {
     sqlite3_stmt *s = NULL;
-    itg_status status = itg_log_prepare(log, run_sql, what, &s, err);
+    itg_status status = itg_log_prepare_kept(log, ITG_LOG_SELECT_RUN, run_sql, what, &s, err);
     if (status != ITG_OK) return status;
     sqlite3_bind_int64(s, 1, owned->record.run);
     int rc = sqlite3_step(s);
@@ -163,7 +163,7 @@ static itg_status read_run(itg_run_log *log, owned_record *owned, itg_error *err
         status = itg_log_no_run(log, owned->record.run, err);
     else
         status = itg_log_fail_run(log, owned->record.run, err);
-    sqlite3_finalize(s);
+    sqlite3_reset(s);
     return status;
 }
 
@@ -186,14 +186,15 @@ static itg_status read_results(itg_run_log *log, itg_run_record *r, itg_error *e
     int rc = SQLITE_DONE;
     for (int i = 0; i < ITG_RESULT_COUNT; i++)
         r->result[i] = itg_score_unknown();
-    itg_status status = itg_log_prepare(
-        log, "SELECT what, samples, digest FROM results WHERE run = ?", what, &s, err);
+    itg_status status = itg_log_prepare_kept(
+        log, ITG_LOG_SELECT_RESULTS, "SELECT what, samples, digest FROM results WHERE run = ?",
+        what, &s, err);
     if (status != ITG_OK) return status;
     sqlite3_bind_int64(s, 1, r->run);
     while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW)
         status = place_result(log, r, (const char *)sqlite3_column_text(s, 0), s, err);
     if (status == ITG_OK && rc != SQLITE_DONE) status = itg_log_fail_run(log, r->run, err);
-    sqlite3_finalize(s);
+    sqlite3_reset(s);
     return status;
 }
 

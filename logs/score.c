@@ -46,11 +46,10 @@ itg_status itg_log_insert_metrics(itg_run_log *log, const itg_log_subject *subje
                                   const itg_score *score, itg_error *err)
 {
     static const char doing[] = "write a score";
-    itg_status status = ITG_OK;
-    if (!log->insert_metric)
-        status = itg_log_prepare(log, "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?, ?)",
-                                 doing, &log->insert_metric, err);
-    sqlite3_stmt *s = log->insert_metric;
+    sqlite3_stmt *s = NULL;
+    itg_status status = itg_log_prepare_kept(
+        log, ITG_LOG_INSERT_METRIC, "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?, ?)",
+        doing, &s, err);
     if (status == ITG_OK && bind_subject(s, subject) != SQLITE_OK)
         status = itg_log_fail(log, err, doing);
     for (int m = 0; m < ITG_METRIC_COUNT && status == ITG_OK; m++) {
@@ -115,14 +114,11 @@ static itg_status read_metrics(itg_run_log *log, const itg_log_subject *subject,
                                itg_error *err)
 {
     int rc = SQLITE_DONE;
-    itg_status status = ITG_OK;
-    if (!log->select_metrics)
-        status =
-            itg_log_prepare(log,
-                            "SELECT metric, value, place, unit, better FROM metrics WHERE run = ? "
-                            "AND subject = ?",
-                            "read", &log->select_metrics, err);
-    sqlite3_stmt *s = log->select_metrics;
+    sqlite3_stmt *s = NULL;
+    itg_status status = itg_log_prepare_kept(
+        log, ITG_LOG_SELECT_METRICS,
+        "SELECT metric, value, place, unit, better FROM metrics WHERE run = ? AND subject = ?",
+        "read", &s, err);
     if (status == ITG_OK && bind_subject(s, subject) != SQLITE_OK)
         status = itg_log_fail_run(log, subject->run, err);
     while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW)

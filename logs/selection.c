@@ -38,10 +38,11 @@ itg_status itg_log_read_selection(itg_run_log *log, int64_t run, itg_selection *
 {
     sqlite3_stmt *s = NULL;
     *out = itg_selection_none();
-    itg_status status = itg_log_prepare(log,
-                                        "SELECT samples, tested, certified, passed, bound, float, "
-                                        "samples_wanted FROM selections WHERE run = ?",
-                                        "read", &s, err);
+    itg_status status = itg_log_prepare_kept(
+        log, ITG_LOG_SELECT_SELECTION,
+        "SELECT samples, tested, certified, passed, bound, float, samples_wanted "
+        "FROM selections WHERE run = ?",
+        "read", &s, err);
     if (status != ITG_OK) return status;
     sqlite3_bind_int64(s, 1, run);
     int rc = sqlite3_step(s);
@@ -59,6 +60,6 @@ itg_status itg_log_read_selection(itg_run_log *log, int64_t run, itg_selection *
     } else if (rc != SQLITE_DONE) {
         status = itg_log_fail_run(log, run, err);
     }
-    sqlite3_finalize(s);
+    sqlite3_reset(s);
     return status;
 }

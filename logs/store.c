@@ -65,6 +65,15 @@ itg_status itg_log_prepare(itg_run_log *log, const char *sql, const char *what, 
                : itg_log_fail(log, err, what);
 }
 
+itg_status itg_log_prepare_kept(itg_run_log *log, itg_log_kept which, const char *sql,
+                                const char *what, sqlite3_stmt **out, itg_error *err)
+{
+    itg_status status =
+        log->kept[which] ? ITG_OK : itg_log_prepare(log, sql, what, &log->kept[which], err);
+    *out = log->kept[which];
+    return status;
+}
+
 itg_status itg_log_step(itg_run_log *log, sqlite3_stmt *statement, const char *what, itg_error *err)
 {
     itg_status status =
@@ -150,9 +159,8 @@ itg_status itg_run_log_close(itg_run_log *log, itg_error *err)
     itg_status status = itg_log_commit(log, err);
     free(log->place);
     free(log->started);
-    sqlite3_finalize(log->insert_trial);
-    sqlite3_finalize(log->insert_metric);
-    sqlite3_finalize(log->select_metrics);
+    for (int i = 0; i < ITG_LOG_KEPT_COUNT; i++)
+        sqlite3_finalize(log->kept[i]);
     sqlite3_close(log->db);
     free(log->path);
     free(log);
@@ -173,15 +181,13 @@ static itg_status insert_row_of(itg_run_log *log, int64_t run, const itg_trial *
                                 const char *point, itg_error *err)
 {
     static const char what[] = "write a trial";
-    if (!log->insert_trial) {
-        itg_status status = itg_log_prepare(
-            log,
-            "INSERT INTO trials (run, number, point, feasible, error, seconds, "
-            "stopped_at, round, samples, digest, worker) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            what, &log->insert_trial, err);
-        if (status != ITG_OK) return status;
-    }
-    sqlite3_stmt *s = log->insert_trial;
+    sqlite3_stmt *s = NULL;
+    itg_status status = itg_log_prepare_kept(
+        log, ITG_LOG_INSERT_TRIAL,
+        "INSERT INTO trials (run, number, point, feasible, error, seconds, "
+        "stopped_at, round, samples, digest, worker) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        what, &s, err);
+    if (status != ITG_OK) return status;
     int rc = sqlite3_bind_int64(s, 1, run) | sqlite3_bind_int64(s, 2, trial->index) |
              sqlite3_bind_text(s, 3, point, -1, SQLITE_STATIC) |
              sqlite3_bind_int(s, 4, trial->feasible) |
@@ -192,9 +198,8 @@ static itg_status insert_row_of(itg_run_log *log, int64_t run, const itg_trial *
     if (*trial->worker) rc |= sqlite3_bind_text(s, 11, trial->worker, -1, SQLITE_STATIC);
     bool bound =
         rc == SQLITE_OK && itg_log_bind_score(s, 9, trial->feasible ? &trial->score : NULL);
-    itg_status status = bound
-                            ? itg_log_step(log, s, what, err)
-                            : itg_fail(err, ITG_NO_MEMORY, "%s: no memory to %s", log->path, what);
+    status = bound ? itg_log_step(log, s, what, err)
+                   : itg_fail(err, ITG_NO_MEMORY, "%s: no memory to %s", log->path, what);
     sqlite3_clear_bindings(s);
     if (status != ITG_OK || !trial->feasible) return status;
     return itg_log_insert_metrics(log, &(itg_log_subject){.run = run, .trial = trial->index},

@@ -14,11 +14,22 @@
 
 extern const unsigned char itg_log_schema[]; /* schema.sql, terminated */
 
+/* Statements that are used again and again. */
+typedef enum itg_log_kept {
+    ITG_LOG_INSERT_TRIAL,
+    ITG_LOG_INSERT_METRIC,
+    ITG_LOG_SELECT_METRICS,
+    ITG_LOG_SELECT_RUN,
+    ITG_LOG_SELECT_RESULTS,
+    ITG_LOG_SELECT_SELECTION,
+    ITG_LOG_KEPT_COUNT
+} itg_log_kept;
+
 struct itg_run_log {
     sqlite3 *db;
     char *path;
-    sqlite3_stmt *insert_trial, *insert_metric, *select_metrics; /* NULL: not prepared yet */
-    bool pending;          /* a transaction with uncommitted rows is open */
+    sqlite3_stmt *kept[ITG_LOG_KEPT_COUNT]; /* NULL: not prepared yet */
+    bool pending;                           /* a transaction with uncommitted rows is open */
     bool lost;             /* SQLite rolled back a transaction with trials; no more may follow */
     bool committed_once;   /* last_commit is valid */
     double last_commit;    /* in the time of the trials' `now` */
@@ -40,6 +51,9 @@ itg_status itg_log_fail_run(const itg_run_log *log, int64_t run, itg_error *err)
 itg_status itg_log_execute(itg_run_log *log, const char *sql, const char *what, itg_error *err);
 itg_status itg_log_prepare(itg_run_log *log, const char *sql, const char *what, sqlite3_stmt **out,
                            itg_error *err);
+/* Prepares a kept statement when it is first used. The caller resets it behind its last row. */
+itg_status itg_log_prepare_kept(itg_run_log *log, itg_log_kept which, const char *sql,
+                                const char *what, sqlite3_stmt **out, itg_error *err);
 /* Runs a statement that gives no rows, and resets it. */
 itg_status itg_log_step(itg_run_log *log, sqlite3_stmt *statement, const char *what,
                         itg_error *err);
