@@ -17,7 +17,11 @@ enum {
     LANES = 16,
     MOST_ROWS = 64,
     WIDE_TILE = 8,
-    DOT = 12
+    MOST_PASSES = 8,
+    DOT = 12,
+    QUADS = 40,
+    GATHER = 8,
+    POSITION = 80
 };
 
 static const char begin_text[] = "/* HELIUM: vectors of 128 bits. */\n"
@@ -301,6 +305,7 @@ typedef struct pieces {
     int64_t rows, row; /* positions at a time, and bytes of each */
     int64_t filters;   /* unpacked at a time; 0: read where they are */
     int64_t quad;      /* filters of one vector: 4, or a narrower tile */
+    bool once;         /* unpacked once, and positions are gathered for each tile of filters */
 } pieces;
 
 /* Returns how many positions fit beside a tile of `filters` filters. */
@@ -312,13 +317,25 @@ static int64_t rows_beside(const itg_emit_helium_sums *h, int64_t filters, int64
     return rows < most ? rows : most;
 }
 
-/* Returns the approximate instructions of a channel: one for each code that is unpacked, DOT for
- * each vector of terms and quad of filters. */
+/* Returns the approximate instructions of a group: 3/2 for each code that is unpacked, DOT for
+ * each vector of terms and quad of filters, QUADS for each quad of a block, GATHER for each vector
+ * of a patch, and POSITION. */
 static double cost_of(const itg_emit_mac_view *t, const pieces *p)
 {
     const double blocks = (double)((t->patches + p->rows - 1) / p->rows);
-    const double vectors = (double)(t->patches * p->row) / LANES;
-    return (double)t->depth * blocks + DOT * vectors / (double)p->quad;
+    const double passes = p->once ? (double)((t->filters + p->filters - 1) / p->filters) : 1;
+    const double quads = (double)((t->filters + p->quad - 1) / p->quad);
+    const double vectors = (double)(p->row / LANES), patches = (double)t->patches;
+    return 1.5 * (double)(t->filters * t->depth) * (p->once ? 1 : blocks) +
+           quads * (DOT * vectors * patches + QUADS * blocks) +
+           passes * patches * (GATHER * vectors + POSITION);
+}
+
+static void keep_cheaper(const itg_emit_helium_sums *h, pieces p, pieces *best)
+{
+    p.quad = p.filters < QUAD ? p.filters : QUAD;
+    p.rows = rows_beside(h, p.filters, p.row);
+    if (p.rows >= 1 && (best->rows < 1 || cost_of(h->t, &p) < cost_of(h->t, best))) *best = p;
 }
 
 /* Finds the tile with the least cost. Returns false if none fits. */
@@ -332,36 +349,67 @@ static bool plan_of(const itg_emit_helium_sums *h, int64_t bits, pieces *out)
     out->rows = 0;
     for (int64_t filters = WIDE_TILE; filters >= 1; filters /= 2) {
         p.filters = filters < t->filters ? filters : t->filters;
-        p.quad = p.filters < QUAD ? p.filters : QUAD;
-        p.rows = rows_beside(h, p.filters, p.row);
-        if (p.rows >= 1 && (out->rows < 1 || cost_of(t, &p) < cost_of(t, out))) *out = p;
+        keep_cheaper(h, p, out);
+    }
+    p.once = true;
+    for (int64_t passes = 1; passes <= (h->again ? MOST_PASSES : 1); passes++) {
+        p.filters = ((t->filters + passes - 1) / passes + QUAD - 1) / QUAD * QUAD;
+        if (p.filters > t->filters) p.filters = t->filters;
+        keep_cheaper(h, p, out);
     }
     return out->rows >= 1;
 }
 
-/* Writes the call that makes rows and the start values of their sums. */
+/* Writes the call that makes rows and the start values of their sums; in: its indentation. */
 static void write_rows(itg_emitter *e, const itg_emit_helium_sums *h, const char *window,
-                       const char *group)
+                       const char *group, const char *in)
 {
     const itg_emit_mac_view *t = h->t;
     const int flip = h->flip ? 128 : 0;
     const char *minus = itg_emit_number(e, h->minus), *depth = itg_emit_number(e, t->depth);
     if (window == NULL)
-        ITG_EMIT_FORMAT(
-            e, "            helium_rows(in + first * %s, %s, count, %d, %s, rows, start);\n", depth,
-            depth, flip, minus);
+        ITG_EMIT_FORMAT(e,
+                        "%s        helium_rows(in + first * %s, %s, count, %d, %s, rows, start);\n",
+                        in, depth, depth, flip, minus);
     else
         ITG_EMIT_FORMAT(e,
-                        "            helium_gather(&%s, %s, in%s, %d, %d, %s, first, count, rows, "
+                        "%s        helium_gather(&%s, %s, in%s, %d, %d, %s, first, count, rows, "
                         "start);\n",
-                        window, itg_emit_number(e, t->v.w.channels / t->groups), group, flip,
+                        in, window, itg_emit_number(e, t->v.w.channels / t->groups), group, flip,
                         (int)(t->x.zero + flip), minus);
+}
+
+/* Begins the loop over tiles of filters, and unpacks one. */
+static void write_tile(itg_emitter *e, const itg_emit_helium_sums *h, const pieces *plan)
+{
+    const char *in = plan->once ? "" : "    ";
+    const itg_emit_mac_view *t = h->t;
+    const itg_pvalue *w = &e->p->values[t->s->inputs[1]];
+    const char *depth = itg_emit_number(e, t->depth), *filters = itg_emit_number(e, t->filters);
+    const char *c = t->groups > 1 ? itg_emit_text(e, " + g * %s", filters) : "";
+    ITG_EMIT_FORMAT(e,
+                    "%s        for (int32_t k = 0; k < %s; k += %d) {\n"
+                    "%s            const int32_t some = %s - k < %d ? %s - k : %d;\n",
+                    in, filters, (int)plan->filters, in, filters, (int)plan->filters, filters,
+                    (int)plan->filters);
+    if ((t->stays || t->dense) && w->q.bits < 8)
+        itg_emit_stays_helium(e, t, 16, "k", "some");
+    else if (t->dense) /* rows of whole words */
+        ITG_EMIT_FORMAT(e,
+                        "%s            for (int32_t i = 0; i < some; i++)\n"
+                        "%s                helium_copy(%s + (k%s + i) * %s, %s, vdupq_n_u8(0), "
+                        "tile + i * %s);\n",
+                        in, in, t->weights, c, itg_emit_number(e, (t->depth + 3) / 4 * 4), depth,
+                        depth);
+    else
+        ITG_EMIT_FORMAT(
+            e, "%s            helium_unpack(%s, %s, %d, (k%s) * %s, some * %s, 0, tile);\n", in,
+            t->weights, itg_emit_number(e, w->elements), (int)w->q.bits, c, depth, depth);
 }
 
 static void write_codes(itg_emitter *e, const itg_emit_helium_sums *h, const pieces *plan)
 {
     const itg_emit_mac_view *t = h->t;
-    const itg_pvalue *w = &e->p->values[t->s->inputs[1]];
     const bool grouped = t->groups > 1;
     const char *depth = itg_emit_number(e, t->depth), *filters = itg_emit_number(e, t->filters);
     const char *c = grouped ? itg_emit_text(e, " + g * %s", filters) : "";
@@ -379,28 +427,13 @@ static void write_codes(itg_emitter *e, const itg_emit_helium_sums *h, const pie
                         h->left, t->weights, first, filters, terms, out);
         return;
     }
-    ITG_EMIT_FORMAT(e,
-                    "            for (int32_t k = 0; k < %s; k += %d) {\n"
-                    "                const int32_t some = %s - k < %d ? %s - k : %d;\n",
-                    filters, (int)plan->filters, filters, (int)plan->filters, filters,
-                    (int)plan->filters);
-    if ((t->stays || t->dense) && w->q.bits < 8)
-        itg_emit_stays_helium(e, t, 16, "k", "some");
-    else if (t->dense) /* rows of whole words */
-        ITG_EMIT_FORMAT(e,
-                        "                for (int32_t i = 0; i < some; i++)\n"
-                        "                    helium_copy(%s + (k%s + i) * %s, %s, vdupq_n_u8(0), "
-                        "tile + i * %s);\n",
-                        t->weights, c, itg_emit_number(e, (t->depth + 3) / 4 * 4), depth, depth);
-    else
-        ITG_EMIT_FORMAT(
-            e, "                helium_unpack(%s, %s, %d, (k%s) * %s, some * %s, 0, tile);\n",
-            t->weights, itg_emit_number(e, w->elements), (int)w->q.bits, c, depth, depth);
+    if (!plan->once) write_tile(e, h, plan);
     ITG_EMIT_FORMAT(e,
                     "                helium_dot%s(&layer, rows, start, count, tile, some,\n"
                     "                           terms%s + k / %d * %d, %s + k);\n"
-                    "            }\n",
-                    h->left, terms, (int)plan->quad, WORDS, out);
+                    "%s",
+                    h->left, terms, (int)plan->quad, WORDS, out,
+                    plan->once ? "" : "            }\n");
 }
 
 /* Whether the rows are those of x in memory, without gathering. */
@@ -473,18 +506,20 @@ static void write_sums(itg_emitter *e, const itg_emit_helium_sums *h, const piec
     if (t->groups > 1)
         ITG_EMIT_FORMAT(e, "        for (int32_t g = 0; g < %s; g++)\n",
                         itg_emit_number(e, t->groups));
-    const char *patches = itg_emit_number(e, t->patches);
+    if (plan->once) write_tile(e, h, plan);
+    const char *patches = itg_emit_number(e, t->patches), *in = plan->once ? "        " : "    ";
     ITG_EMIT_FORMAT(e,
-                    "        for (int32_t first = 0; first < %s; first += %lld) {\n"
-                    "            const int32_t count = %s - first < %lld ? %s - first : %lld;\n",
-                    patches, (long long)plan->rows, patches, (long long)plan->rows, patches,
+                    "%s    for (int32_t first = 0; first < %s; first += %lld) {\n"
+                    "%s        const int32_t count = %s - first < %lld ? %s - first : %lld;\n",
+                    in, patches, (long long)plan->rows, in, patches, (long long)plan->rows, patches,
                     (long long)plan->rows);
     write_rows(e, h, window,
                t->groups > 1
                    ? itg_emit_text(e, " + g * %s", itg_emit_number(e, t->v.w.channels / t->groups))
-                   : "");
+                   : "",
+               in);
     write_codes(e, h, plan);
-    itg_strbuf_add(&e->body, "        }\n");
+    itg_strbuf_add(&e->body, plan->once ? "            }\n        }\n" : "        }\n");
     itg_emit_helium_end(e);
 }
 
@@ -496,6 +531,7 @@ void itg_emit_helium_mac(itg_emitter *e, const itg_emit_mac_view *t, bool channe
                               .flip = t->x.type == ITG_S8,
                               .at = t->l->scratch_offset + e->scratch_taken,
                               .room = room};
+    h.again = e->flow.steps[e->layer - e->layers].sharing == ITG_SHARING_NONE;
     h.minus = w->q.zero_point + (w->q.is_signed ? (int64_t)1 << (w->q.bits - 1) : 0);
     const int64_t constants = e->layer->constant_bytes; /* those of the plain form count */
     pieces plan;

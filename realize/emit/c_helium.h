@@ -41,6 +41,7 @@ typedef struct itg_emit_helium_sums {
     bool flip;                     /* codes of x are signed: their highest bits change in rows */
     int64_t minus;                 /* a weight is its stored code less this */
     size_t at, room;               /* of the scratch */
+    bool again;                    /* x may be read again after an output was written */
 } itg_emit_helium_sums;
 
 /* Writes "#ifdef HELIUM", the layer's constants, and its operands `in` and `out` as bytes. order:

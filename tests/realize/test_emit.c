@@ -365,12 +365,12 @@ static itg_attrs draw_window(maker *m, const itg_shape *x, itg_shape *y)
     return a;
 }
 
-static int32_t add_convolution(maker *m, int32_t x)
+static int32_t add_convolution(maker *m, int32_t x, bool wide)
 {
     const itg_shape from = value(m, x)->shape;
-    itg_shape to = {4, {1, pick(m, 1, 9), 1, 1}};
+    itg_shape to = {4, {1, wide ? pick(m, 12, 40) : pick(m, 1, 9), 1, 1}};
     itg_attrs a = draw_window(m, &from, &to);
-    const bool depthwise = chance(m, 3);
+    const bool depthwise = !wide && chance(m, 3);
     if (depthwise) {
         a.group = from.dims[1];
         to.dims[1] = from.dims[1] * (from.dims[1] < 10 ? pick(m, 1, 4) : 1);
@@ -378,7 +378,7 @@ static int32_t add_convolution(maker *m, int32_t x)
     const int64_t depth = depthwise ? 1 : from.dims[1];
     itg_shape taps = {4, {to.dims[1], depth, a.kernel[0], a.kernel[1]}};
     const int32_t w = add_constant(m, taps, true);
-    itg_step *s = add_step(m, ITG_STEP_CONV, ITG_OP_CONV, 2, chance(m, 6) ? 2 : 1);
+    itg_step *s = add_step(m, ITG_STEP_CONV, ITG_OP_CONV, 2, !wide && chance(m, 6) ? 2 : 1);
     s->attrs = a;
     s->inputs[0] = x;
     s->inputs[1] = w;
@@ -405,13 +405,13 @@ static int32_t add_dense(maker *m, int32_t x, int64_t outputs)
     return s->outputs[0];
 }
 
-/* Layers one after another: windows, layers of one position, deep ones of a few, or large ones of
- * one for vectors. */
-typedef enum chain_kind { WINDOWS, DENSE, FEW, LARGE } chain_kind;
+/* Layers one after another: windows, layers of one position, deep ones of a few, or for vectors
+ * large ones of one and windows with many filters. */
+typedef enum chain_kind { WINDOWS, DENSE, FEW, LARGE, WIDE } chain_kind;
 
 static int32_t add_layer(maker *m, int32_t x, chain_kind kind, bool last)
 {
-    if (kind == WINDOWS) return add_convolution(m, x);
+    if (kind == WINDOWS || kind == WIDE) return add_convolution(m, x, kind == WIDE);
     if (kind == FEW) return add_dense(m, x, pick(m, 32, 160));
     if (kind == LARGE) return add_dense(m, x, pick(m, 30, 160));
     return add_dense(m, x, last ? pick(m, 1, 9) : pick(m, 1, 60) * (chance(m, 2) ? 4 : 1));
@@ -419,7 +419,8 @@ static int32_t add_layer(maker *m, int32_t x, chain_kind kind, bool last)
 
 static itg_program *chain_of(uint64_t seed, chain_kind kind)
 {
-    maker m = {.integer = true, .doubling = kind == LARGE, .seed = seed};
+    const bool vectors = kind == LARGE || kind == WIDE;
+    maker m = {.integer = true, .doubling = vectors, .seed = seed};
     itg_error err = {0};
     itg_rng_init(&m.rng, seed);
     assert_int_equal(itg_program_create("chain", &m.p, NULL), ITG_OK);
@@ -428,7 +429,7 @@ static itg_program *chain_of(uint64_t seed, chain_kind kind)
     if (kind == FEW) image = (itg_shape){4, {1, pick(&m, 32, 80), 1, pick(&m, 2, 7)}};
     if (kind == LARGE) image = (itg_shape){4, {1, pick(&m, 100, 300), 1, 1}};
     int32_t input = add_value(&m, ITG_F32, image);
-    int32_t x = kind == LARGE ? add_bytes(&m, image) : add_codes(&m, image, NULL);
+    int32_t x = vectors ? add_bytes(&m, image) : add_codes(&m, image, NULL);
     itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
     s->inputs[0] = input;
     s->outputs[0] = x;
@@ -747,6 +748,29 @@ static void vectors_multiply_codes_of_dense_layers(void **state)
     assert_true(vectors >= 8 && joined >= 4 && bytes >= 4);
 }
 
+/* Filters that are unpacked once: positions are gathered again for each part of them only where no
+ * output lies over an input. */
+static void vectors_unpack_filters_once(void **state)
+{
+    (void)state;
+    if (!has_compiler()) skip();
+    static const char flags[] = FLAGS " -D__ARM_FEATURE_MVE=1 -isystem " TEST_ARM
+                                      " -fsanitize=address,undefined -fno-sanitize-recover=all";
+    int once = 0, each = 0;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        itg_error err = {0};
+        itg_program *p = chain_of(seed, WIDE);
+        if (emits(p, "net", 2, &err) && mentions(FOLDER "/net.c", "helium_unpack(w")) {
+            compile_and_run("net", flags, seed);
+            once += mentions(FOLDER "/net.c", "\n            helium_unpack(w");
+            each += mentions(FOLDER "/net.c", "\n                helium_unpack(w");
+        }
+        itg_program_destroy(p);
+    }
+    print_message("%d with filters that are unpacked once, %d for each block\n", once, each);
+    assert_true(once >= 6 && each >= 6);
+}
+
 /* Arm's 32-bit words under the sanitizers, without and with its pairs of products. */
 static void codes_may_stay_where_they_lie(void **state)
 {
@@ -882,6 +906,7 @@ int main(void)
         cmocka_unit_test(the_headers_argmax_gives_the_first_of_the_greatest),
         cmocka_unit_test(codes_of_dense_layers_are_multiplied_where_they_lie),
         cmocka_unit_test(vectors_multiply_codes_of_dense_layers),
+        cmocka_unit_test(vectors_unpack_filters_once),
         cmocka_unit_test(codes_may_stay_where_they_lie),
         cmocka_unit_test(weights_take_their_bits_to_the_byte),
         cmocka_unit_test(what_is_float_is_refused_before_any_file),
