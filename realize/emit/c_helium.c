@@ -23,6 +23,7 @@ enum {
     GATHER = 8,
     POSITION = 80
 };
+#define UNPACK 1.5
 
 static const char begin_text[] = "/* HELIUM: vectors of 128 bits. */\n"
                                  "#if defined(__ARM_FEATURE_MVE) && !defined(__ARM_BIG_ENDIAN)\n"
@@ -317,7 +318,7 @@ static int64_t rows_beside(const itg_emit_helium_sums *h, int64_t filters, int64
     return rows < most ? rows : most;
 }
 
-/* Returns the approximate instructions of a group: 3/2 for each code that is unpacked, DOT for
+/* Returns the approximate instructions of a group: UNPACK for each code that is unpacked, DOT for
  * each vector of terms and quad of filters, QUADS for each quad of a block, GATHER for each vector
  * of a patch, and POSITION. */
 static double cost_of(const itg_emit_mac_view *t, const pieces *p)
@@ -326,7 +327,7 @@ static double cost_of(const itg_emit_mac_view *t, const pieces *p)
     const double passes = p->once ? (double)((t->filters + p->filters - 1) / p->filters) : 1;
     const double quads = (double)((t->filters + p->quad - 1) / p->quad);
     const double vectors = (double)(p->row / LANES), patches = (double)t->patches;
-    return 1.5 * (double)(t->filters * t->depth) * (p->once ? 1 : blocks) +
+    return UNPACK * (double)(t->filters * t->depth) * (p->once ? 1 : blocks) +
            quads * (DOT * vectors * patches + QUADS * blocks) +
            passes * patches * (GATHER * vectors + POSITION);
 }
