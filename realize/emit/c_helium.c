@@ -394,7 +394,7 @@ static void write_tile(itg_emitter *e, const itg_emit_helium_sums *h, const piec
                     in, filters, (int)plan->filters, in, filters, (int)plan->filters, filters,
                     (int)plan->filters);
     if ((t->stays || t->dense) && w->q.bits < 8)
-        itg_emit_stays_helium(e, t, 16, "k", "some");
+        itg_emit_stays_helium(e, t, plan->once ? 12 : 16, "k", "some");
     else if (t->dense) /* rows of whole words */
         ITG_EMIT_FORMAT(e,
                         "%s            for (int32_t i = 0; i < some; i++)\n"

@@ -723,6 +723,10 @@ static void codes_of_dense_layers_are_multiplied_where_they_lie(void **state)
 }
 
 /* Vectors in plain C under the sanitizers. */
+#define VECTORS                                                                                    \
+    FLAGS " -D__ARM_FEATURE_MVE=1 -isystem " TEST_ARM                                              \
+          " -fsanitize=address,undefined -fno-sanitize-recover=all"
+
 static void vectors_multiply_codes_of_dense_layers(void **state)
 {
     (void)state;
@@ -730,14 +734,12 @@ static void vectors_multiply_codes_of_dense_layers(void **state)
         print_message("skipped: no compiler\n");
         skip();
     }
-    static const char flags[] = FLAGS " -D__ARM_FEATURE_MVE=1 -isystem " TEST_ARM
-                                      " -fsanitize=address,undefined -fno-sanitize-recover=all";
     int vectors = 0, joined = 0, bytes = 0;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         itg_error err = {0};
         itg_program *p = chain_of(seed, LARGE);
         if (emits(p, "net", 2, &err) && mentions(FOLDER "/net.c", "  helium_dense_")) {
-            compile_and_run("net", flags, seed);
+            compile_and_run("net", VECTORS, seed);
             vectors++;
             joined += mentions(FOLDER "/net.c", "SUMS_JOIN(r_too");
             bytes += mentions(FOLDER "/net.c", "vmladavaq_u8(s, vreinterpretq_u8_u16(x)");
@@ -753,15 +755,16 @@ static void vectors_multiply_codes_of_dense_layers(void **state)
 static void vectors_unpack_filters_once(void **state)
 {
     (void)state;
-    if (!has_compiler()) skip();
-    static const char flags[] = FLAGS " -D__ARM_FEATURE_MVE=1 -isystem " TEST_ARM
-                                      " -fsanitize=address,undefined -fno-sanitize-recover=all";
+    if (!has_compiler()) {
+        print_message("skipped: no compiler\n");
+        skip();
+    }
     int once = 0, each = 0;
     for (uint64_t seed = 1; seed <= 100; seed++) {
         itg_error err = {0};
         itg_program *p = chain_of(seed, WIDE);
         if (emits(p, "net", 2, &err) && mentions(FOLDER "/net.c", "helium_unpack(w")) {
-            compile_and_run("net", flags, seed);
+            compile_and_run("net", VECTORS, seed);
             once += mentions(FOLDER "/net.c", "\n            helium_unpack(w");
             each += mentions(FOLDER "/net.c", "\n                helium_unpack(w");
         }
