@@ -129,12 +129,17 @@ AMX static void tile_1x1(const itg_accel_tile *t)
     STORE(0, t->c, c_stride);
 }
 
-static void tile(const itg_accel_tile *t)
+static void tile_block(const itg_accel_tile *t)
 {
     if (t->rows > HALF)
         (t->panels > 1 ? tile_2x2 : tile_2x1)(t);
     else
         (t->panels > 1 ? tile_1x2 : tile_1x1)(t);
+}
+
+static void tile(const itg_accel_tile *t)
+{
+    itg_accel_by_blocks(t, tile_block);
 }
 
 AMX static int64_t peak(int64_t rounds)

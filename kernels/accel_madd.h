@@ -19,9 +19,9 @@ TARGET static void read_rows(const itg_accel_tile *t, int64_t first, int64_t cou
 }
 
 /* t->b: words, [step][pair of depth][column][2]. */
-TARGET static void tile(const itg_accel_tile *t)
+TARGET static void tile_block(const itg_accel_tile *t)
 {
-    int16_t rows[ITG_TILE_ROWS * CHUNK];
+    int16_t rows[ITG_BLOCK_ROWS * CHUNK];
     for (int64_t first = 0; first < t->steps; first += CHUNK_STEPS) {
         const int64_t count = t->steps - first < CHUNK_STEPS ? t->steps - first : CHUNK_STEPS;
         const int64_t left = t->depth - first * ITG_STEP_DEPTH;
@@ -39,4 +39,9 @@ TARGET static void tile(const itg_accel_tile *t)
                                      .adds = first > 0};
         multiply(&product);
     }
+}
+
+static void tile(const itg_accel_tile *t)
+{
+    itg_accel_by_blocks(t, tile_block);
 }

@@ -23,15 +23,18 @@
  * panels of 16 weight columns. A step is 64 values of depth: panel[step][depth / 4][column][4], or
  * panel[step][depth / 8][column][8] where the set has `eights`. */
 enum {
-    ITG_TILE_ROWS = 32,
+    ITG_TILE_ROWS = 128,
+    ITG_BLOCK_ROWS = 32, /* a set may sum rows up to a multiple of this */
     ITG_TILE_COLUMNS = 32,
     ITG_PANEL_COLUMNS = 16,
     ITG_STEP_DEPTH = 64,
     ITG_STEP_BYTES = ITG_STEP_DEPTH * ITG_PANEL_COLUMNS,
+    ITG_DEPTHWISE_ROWS = 64, /* of a depthwise tile: fewer, so that sums stay in the first cache */
     ITG_DEPTHWISE_COLUMNS = 64, /* channels of a depthwise tile; a step is 4 taps of each */
     ITG_DEPTHWISE_TAPS = 4,
     ITG_DEPTHWISE_STEP_BYTES = ITG_DEPTHWISE_COLUMNS * ITG_DEPTHWISE_TAPS,
     ITG_MAX_COLUMNS = ITG_DEPTHWISE_COLUMNS,
+    ITG_TILE_SUMS = ITG_TILE_ROWS * ITG_TILE_COLUMNS, /* and of a depthwise tile */
     ITG_MAX_PHASES = 8 /* of an axis; strides above it take patches */
 };
 
@@ -232,7 +235,7 @@ typedef struct itg_accel_tile {
     int64_t run_steps;     /* of a run, whose bytes lie one behind the other */
     const int8_t *b;       /* the first panel */
     int64_t b_stride;      /* bytes between panels */
-    int64_t rows, panels;  /* rows up to 32 may be read and written */
+    int64_t rows, panels;  /* rows up to a multiple of ITG_BLOCK_ROWS may be read and written */
     int32_t *c;            /* [ITG_TILE_ROWS][columns]: set, modulo 2^32 */
     /* DEPTHWISE: rows are pixels of lines of `width`, the first `left` of one line; from one line
      * to the next it is `gap` bytes more than from pixel to pixel. */
@@ -241,6 +244,18 @@ typedef struct itg_accel_tile {
     bool threes;     /* as the shape's */
     bool parts;      /* sums are wanted in parts (itg_lanes_args) */
 } itg_accel_tile;
+/* Runs a function for each ITG_BLOCK_ROWS rows of a tile that is not DEPTHWISE. */
+static inline void itg_accel_by_blocks(const itg_accel_tile *t,
+                                       void (*run)(const itg_accel_tile *block))
+{
+    itg_accel_tile block = *t;
+    for (int64_t left = t->rows; left > 0; left -= ITG_BLOCK_ROWS) {
+        block.rows = left < ITG_BLOCK_ROWS ? left : ITG_BLOCK_ROWS;
+        run(&block);
+        block.a += ITG_BLOCK_ROWS * block.a_stride;
+        block.c += ITG_BLOCK_ROWS * ITG_TILE_COLUMNS;
+    }
+}
 /* A row of a depthwise tile, and how many the line has from it on. */
 typedef struct itg_accel_row {
     const uint8_t *a;
@@ -269,7 +284,7 @@ struct itg_accel_kernels {
     int64_t step_cycles; /* of a row by a panel, about */
     bool words; /* panels of tile() are words: [step][depth / 2][column][2], sign-extended */
     void (*tile)(const itg_accel_tile *t);
-    void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_TILE_ROWS][64] */
+    void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_DEPTHWISE_ROWS][64] */
     bool parts; /* depthwise() gives parts if asked, and lanes() makes bytes of them */
     const itg_winograd_kernels *winograd; /* NULL: it is not faster */
     bool eager; /* Winograd wherever it is possible, as the proof wants it */

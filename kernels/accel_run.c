@@ -22,7 +22,7 @@ typedef struct run {
     job jobs[MOST_JOBS];
     int64_t job_count;
     /* scratch */
-    int32_t *part;    /* [ITG_TILE_ROWS][columns], sums of one pair of digits */
+    int32_t *part;    /* [rows][columns], sums of one pair of digits */
     int64_t *joined;  /* the sums of all pairs of digits, in 64 bits or 32 */
     uint8_t *patches; /* digit d at d * patch_rows * patch_row */
     uint8_t *planes;
@@ -53,13 +53,13 @@ static void set_images(run *r, int64_t samples)
     r->tail = 0;
     if (t->folded && layer->problem.x.storage == ITG_U8 &&
         t->w.channels % layer->kernels->granule == 0) {
-        r->tail = (ITG_TILE_ROWS + t->pitch - 1) / t->pitch;
+        r->tail = (ITG_BLOCK_ROWS + t->pitch - 1) / t->pitch;
         if (r->tail >= r->outputs || r->tail > layer->band) r->tail = 0;
     }
     r->bands = (r->outputs - r->tail + layer->band - 1) / layer->band + (r->tail > 0);
 }
 
-enum { SUM_BYTES = ITG_TILE_ROWS * ITG_MAX_COLUMNS * 8 };
+enum { SUM_BYTES = ITG_TILE_SUMS * 8 };
 
 size_t itg_accel_scratch(const itg_accel_layer *layer, int64_t samples)
 {
@@ -229,8 +229,8 @@ static void run_depthwise(const run *r, const job *j, const strip *s)
 {
     const itg_accel_shape *t = &r->layer->shape;
     const int64_t width = t->x.outputs, pixels = j->count * width;
-    for (int64_t m = 0; m < pixels; m += ITG_TILE_ROWS) {
-        const int64_t rows = pixels - m < ITG_TILE_ROWS ? pixels - m : ITG_TILE_ROWS;
+    for (int64_t m = 0; m < pixels; m += ITG_DEPTHWISE_ROWS) {
+        const int64_t rows = pixels - m < ITG_DEPTHWISE_ROWS ? pixels - m : ITG_DEPTHWISE_ROWS;
         const uint8_t *a = j->plane + (m / width * t->pitch + m % width) * t->pixel + s->column;
         sum_tile(r, a, j->plane_stride, t->pixel, s, rows, m % width);
         emit(r, j->image, 0, rows, j->first * width + m, s->column, s->columns);

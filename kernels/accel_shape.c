@@ -140,15 +140,15 @@ int64_t itg_accel_tap_offset(const itg_accel_shape *t, int64_t rows, int64_t r, 
 int64_t itg_accel_plane_bytes(const itg_accel_shape *t, int64_t rows)
 {
     int64_t pixels = (int64_t)t->y.phases * t->x.phases * rows * t->pitch;
-    int64_t beyond = t->shared + ITG_TILE_ROWS * t->apart;
+    int64_t beyond = t->shared + ITG_BLOCK_ROWS * t->apart;
     int64_t bytes = (pixels + beyond) * t->pixel + 2 * ITG_STEP_DEPTH;
     return (bytes + 63) / 64 * 64;
 }
 
 int64_t itg_accel_patch_rows(const itg_accel_shape *t)
 {
-    int64_t tiles = PATCH_BYTES / (t->steps * ITG_STEP_DEPTH * ITG_TILE_ROWS);
-    return ITG_TILE_ROWS * (tiles < 1 ? 1 : tiles > 8 ? 8 : tiles);
+    int64_t blocks = PATCH_BYTES / (t->steps * ITG_STEP_DEPTH * ITG_BLOCK_ROWS);
+    return ITG_BLOCK_ROWS * (blocks < 1 ? 1 : blocks > 8 ? 8 : blocks);
 }
 
 /* ---- schemes ---- */
@@ -213,7 +213,7 @@ static bool set_patches(itg_accel_shape *t)
     t->pixel = w->channels;
     set_pitch(t);
     set_runs(t, w->kernel[0] * w->kernel[1]);
-    return row_fits(t) && t->steps <= LARGEST_ROW / (ITG_STEP_DEPTH * ITG_TILE_ROWS);
+    return row_fits(t) && t->steps <= LARGEST_ROW / (ITG_STEP_DEPTH * ITG_BLOCK_ROWS);
 }
 
 static bool set_depthwise(itg_accel_shape *t)
