@@ -26,74 +26,62 @@ VNNI static inline __attribute__((always_inline)) __m512i four_codes(const uint8
     return _mm512_set1_epi32(codes);
 }
 
-/* Sums `rows` rows by one or two panels; both numbers are constants. */
-VNNI static inline __attribute__((always_inline)) void block(const itg_accel_tile *t, int64_t row,
-                                                             const int rows, const int panels)
+/* Sums blocks of `rows` rows, from `first` to `end`, by one or two panels; `rows` and `panels` are
+ * constants. */
+VNNI static inline __attribute__((always_inline)) void
+blocks(const itg_accel_tile *t, int64_t first, int64_t end, const int rows, const int panels)
 {
-    __m512i sum[2 * ROWS][2];
-    ITG_UNROLL
-    for (int r = 0; r < rows; r++)
-        sum[r][0] = sum[r][1] = _mm512_setzero_si512();
-    const uint8_t *base = t->a + row * t->a_stride;
-    const int64_t *offset = t->offset, *end = offset + t->steps, run_steps = t->run_steps;
+    const int64_t *offset = t->offset, *last = offset + t->steps, run_steps = t->run_steps;
     const int64_t stride = t->a_stride, b_stride = t->b_stride, depth = itg_accel_run_depth(t);
-    const int8_t *b = t->b;
-    for (; offset < end; offset += run_steps, b += run_steps * ITG_STEP_BYTES) {
-        const uint8_t *a = base + *offset;
-        const int8_t *w = b;
-        for (const uint8_t *stop = a + depth; a < stop; a += QUAD, w += QUAD * ITG_PANEL_COLUMNS) {
-            const __m512i b0 = _mm512_loadu_si512(w);
-            const __m512i b1 = panels > 1 ? _mm512_loadu_si512(w + b_stride) : b0;
-            ITG_UNROLL
-            for (int r = 0; r < rows; r++) {
-                const __m512i x = four_codes(a + r * stride);
-                sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], x, b0);
-                if (panels > 1) sum[r][1] = _mm512_dpbusd_epi32(sum[r][1], x, b1);
+    const uint8_t *base = t->a + first * stride;
+    int32_t *c = t->c + first * ITG_TILE_COLUMNS;
+    for (int64_t row = first; row < end; row += rows, base += rows * stride) {
+        __m512i sum[2 * ROWS][2];
+        ITG_UNROLL
+        for (int r = 0; r < rows; r++)
+            sum[r][0] = sum[r][1] = _mm512_setzero_si512();
+        const int8_t *b = t->b;
+        for (const int64_t *o = offset; o < last; o += run_steps, b += run_steps * ITG_STEP_BYTES) {
+            const uint8_t *a = base + *o, *stop = a + depth;
+            for (const int8_t *w = b; a < stop; a += QUAD, w += QUAD * ITG_PANEL_COLUMNS) {
+                const __m512i b0 = _mm512_loadu_si512(w);
+                const __m512i b1 = panels > 1 ? _mm512_loadu_si512(w + b_stride) : b0;
+                ITG_UNROLL
+                for (int r = 0; r < rows; r++) {
+                    const __m512i x = four_codes(a + r * stride);
+                    sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], x, b0);
+                    if (panels > 1) sum[r][1] = _mm512_dpbusd_epi32(sum[r][1], x, b1);
+                }
             }
         }
+        ITG_UNROLL
+        for (int r = 0; r < rows; r++, c += ITG_TILE_COLUMNS) {
+            _mm512_storeu_si512(c, sum[r][0]);
+            if (panels > 1) _mm512_storeu_si512(c + ITG_PANEL_COLUMNS, sum[r][1]);
+        }
     }
-    int32_t *c = t->c + row * ITG_TILE_COLUMNS;
-    ITG_UNROLL
-    for (int r = 0; r < rows; r++, c += ITG_TILE_COLUMNS) {
-        _mm512_storeu_si512(c, sum[r][0]);
-        if (panels > 1) _mm512_storeu_si512(c + ITG_PANEL_COLUMNS, sum[r][1]);
-    }
 }
 
-VNNI static void eight_by_two(const itg_accel_tile *t, int64_t row)
+VNNI static void two_panels(const itg_accel_tile *t)
 {
-    block(t, row, ROWS, 2);
+    /* Fewer than half a block of rows are summed one by one. */
+    const int64_t left = t->rows % ROWS, eights = t->rows - (left < ROWS / 2 ? left : 0);
+    blocks(t, 0, eights, ROWS, 2);
+    blocks(t, eights, t->rows, 1, 2);
 }
 
-VNNI static void eight_by_one(const itg_accel_tile *t, int64_t row)
+VNNI static void one_panel(const itg_accel_tile *t)
 {
-    block(t, row, ROWS, 1);
-}
-
-VNNI static void sixteen_by_one(const itg_accel_tile *t, int64_t row)
-{
-    block(t, row, 2 * ROWS, 1);
-}
-
-VNNI static void one_by_two(const itg_accel_tile *t, int64_t row)
-{
-    block(t, row, 1, 2);
-}
-
-VNNI static void one_by_one(const itg_accel_tile *t, int64_t row)
-{
-    block(t, row, 1, 1);
+    const int64_t left = t->rows % (2 * ROWS), sixteens = t->rows - (left <= ROWS ? left : 0);
+    const int64_t eights = left < ROWS / 2 || left > ROWS ? sixteens : t->rows;
+    blocks(t, 0, sixteens, 2 * ROWS, 1);
+    blocks(t, sixteens, eights, ROWS, 1);
+    blocks(t, eights, t->rows, 1, 1);
 }
 
 static void tile(const itg_accel_tile *t)
 {
-    int64_t row = 0;
-    for (; t->panels == 1 && t->rows - row > ROWS; row += 2 * ROWS)
-        sixteen_by_one(t, row);
-    for (; row < t->rows && (t->rows - row >= ROWS / 2); row += ROWS)
-        (t->panels > 1 ? eight_by_two : eight_by_one)(t, row);
-    for (; row < t->rows; row++)
-        (t->panels > 1 ? one_by_two : one_by_one)(t, row);
+    (t->panels > 1 ? two_panels : one_panel)(t);
 }
 
 /* ---- depthwise ---- */
