@@ -46,24 +46,41 @@ typedef struct filler {
     size_t size;  /* of a code */
 } filler;
 
-/* Copies `count` pixels of a plane row, which lie `step` apart from x on. */
-static void copy_pixels(const filler *f, const unsigned char *line, int64_t x, int64_t count,
-                        uint8_t *out)
+/* Which pixels of a plane's row are the image's: `count` from `first` on, in the image from x on,
+ * where they lie a step apart. Divisions are slow, so they are done once for all rows. */
+typedef struct pixels {
+    int64_t first, count, x;
+    int64_t copies; /* of each channel, where filters of one channel are adjacent */
+} pixels;
+
+static pixels pixels_of(const itg_accel_shape *t, int64_t phase)
+{
+    const itg_accel_axis *x = &t->x;
+    pixels p = {.copies = t->pixel / t->w.channels};
+    if (x->pad > phase) p.first = (x->pad - phase + x->step - 1) / x->step;
+    p.x = p.first * x->step + phase - x->pad;
+    if (p.first > t->pitch) p.first = t->pitch;
+    if (p.x < x->size) p.count = (x->size - 1 - p.x) / x->step + 1;
+    if (p.count > t->pitch - p.first) p.count = t->pitch - p.first;
+    return p;
+}
+
+static void copy_pixels(const filler *f, const unsigned char *line, const pixels *p, uint8_t *out)
 {
     const itg_accel_shape *t = f->t;
-    const int64_t channels = t->w.channels, copies = t->pixel / channels;
+    const int64_t channels = t->w.channels, copies = p->copies;
+    const unsigned char *in = line + (size_t)(p->x * channels) * f->size;
     if (t->x.step == 1 && copies == 1) {
-        digits(f->storage, f->digit, line + (size_t)(x * channels) * f->size, count * channels,
-               out);
+        digits(f->storage, f->digit, in, p->count * channels, out);
         return;
     }
-    for (int64_t i = 0; i < count; i++, x += t->x.step, out += t->pixel) {
-        const unsigned char *in = line + (size_t)(x * channels) * f->size;
+    const size_t step = (size_t)(t->x.step * channels) * f->size;
+    for (int64_t i = 0; i < p->count; i++, in += step, out += t->pixel) {
         if (copies == 1) {
             digits(f->storage, f->digit, in, channels, out);
             continue;
         }
-        for (int64_t c = 0; c < channels; c++) { /* filters of one channel are adjacent */
+        for (int64_t c = 0; c < channels; c++) {
             uint8_t code;
             digits(f->storage, f->digit, in + (size_t)c * f->size, 1, &code);
             memset(out + c * copies, code, (size_t)copies);
@@ -72,18 +89,16 @@ static void copy_pixels(const filler *f, const unsigned char *line, int64_t x, i
 }
 
 /* Fills one row of a phase's plane; line NULL: padding. */
-static void fill_row(const filler *f, const unsigned char *line, int64_t phase, uint8_t *out)
+static void fill_row(const filler *f, const unsigned char *line, const pixels *p, uint8_t *out)
 {
-    const itg_accel_axis *x = &f->t->x;
-    const int64_t pitch = f->t->pitch, pixel = f->t->pixel;
-    int64_t first = x->pad > phase ? (x->pad - phase + x->step - 1) / x->step : 0;
-    int64_t start = first * x->step + phase - x->pad, count = 0;
-    if (first > pitch) first = pitch;
-    if (line && start < x->size) count = (x->size - 1 - start) / x->step + 1;
-    if (count > pitch - first) count = pitch - first;
-    memset(out, f->zero, (size_t)(first * pixel));
-    if (count > 0) copy_pixels(f, line, start, count, out + first * pixel);
-    memset(out + (first + count) * pixel, f->zero, (size_t)((pitch - first - count) * pixel));
+    const int64_t pitch = f->t->pitch, pixel = f->t->pixel, end = p->first + p->count;
+    if (!line || p->count == 0) {
+        memset(out, f->zero, (size_t)(pitch * pixel));
+        return;
+    }
+    memset(out, f->zero, (size_t)(p->first * pixel));
+    copy_pixels(f, line, p, out + p->first * pixel);
+    memset(out + end * pixel, f->zero, (size_t)((pitch - end) * pixel));
 }
 
 /* Fills `rows` rows of each phase, whose planes lie `distance` bytes apart. */
@@ -94,10 +109,11 @@ static void fill_digit(const filler *f, const unsigned char *x, int64_t height, 
     const size_t line = (size_t)(t->w.width * t->w.channels) * f->size;
     for (int32_t i = 0; i < t->y.phases; i++)
         for (int32_t j = 0; j < t->x.phases; j++, plane += distance) {
+            const pixels p = pixels_of(t, t->x.phase[j]);
             uint8_t *out = plane;
             for (int64_t r = 0; r < rows; r++, out += t->pitch * t->pixel) {
                 int64_t y = first * t->y.stride + r * t->y.step + t->y.phase[i] - t->y.pad;
-                fill_row(f, y >= 0 && y < height ? x + (size_t)y * line : NULL, t->x.phase[j], out);
+                fill_row(f, y >= 0 && y < height ? x + (size_t)y * line : NULL, &p, out);
             }
             memset(out, f->zero, (size_t)(t->shared * t->pixel));
         }
