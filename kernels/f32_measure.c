@@ -78,7 +78,7 @@ ITG_CLONES static void sum_block(const float *data, int32_t n, itg_f32_counts *o
 int64_t itg_f32_count(const float *data, int64_t count, itg_f32_part part, itg_f32_counts *out)
 {
     int32_t index[ITG_F32_BLOCK];
-    uint32_t *const counts = out->counts;
+    int64_t *const counts = out->counts;
     int64_t counted = 0;
     for (int64_t first = part.first * ITG_F32_BLOCK; first < count;
          first += part.period * ITG_F32_BLOCK) {

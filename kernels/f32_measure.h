@@ -22,7 +22,7 @@ typedef struct itg_f32_counts {
     int32_t bins;
     /* [2 * bins + ITG_F32_SPARE_BINS], incremented: positive elements, negative elements by
      * magnitude, zeros (their count is the sum of the spare bins). */
-    uint32_t *counts;
+    int64_t *counts;
     /* added to in order of the elements: element i to sum i mod ITG_F32_SUMS */
     double sum[ITG_F32_SUMS], squares[ITG_F32_SUMS];
 } itg_f32_counts;

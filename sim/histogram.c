@@ -148,22 +148,11 @@ void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
             if (is_finite(data[i])) count_one(stats, data[i], scale);
 }
 
-/* Returns the bins of a side whose largest element lies at this position; negative: there is none.
- */
-static int32_t bins_until(double position)
-{
-    return position < 0 ? 0 : (int32_t)position + 1;
-}
-
-/* Clearing and adding the counts costs as much as this many elements. */
-enum { FEW = 1024 };
-
 void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t count,
                            itg_f32_part part, itg_sums *sums)
 {
-    uint32_t counts[2 * ITG_HISTOGRAM_BINS + ITG_F32_SPARE_BINS];
     itg_sums s = {.count = count};
-    if (count < FEW || !itg_f32_range(data, count, &s.min, &s.max)) {
+    if (!itg_f32_range(data, count, &s.min, &s.max)) {
         itg_sums_of(data, count, part, sums);
         itg_histogram_add(stats, data, count, part, sums);
         return;
@@ -171,25 +160,18 @@ void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t co
     s.min = s.min + 0.0f; /* as in itg_sums_of */
     s.max = s.max + 0.0f;
     const double scale = grow_for(stats, &s);
-    if (count / part.period < FEW || scale > FLT_MAX) { /* or values below 2^-116 */
+    if (scale > FLT_MAX) { /* values below 2^-116 */
         sum_part(data, count, part, &s);
         itg_histogram_add(stats, data, count, part, &s);
         *sums = s;
         return;
     }
-    const int32_t above = bins_until((double)s.max * scale),
-                  below = bins_until(-(double)s.min * scale);
-    memset(counts, 0, (size_t)above * sizeof *counts);
-    memset(counts + ITG_HISTOGRAM_BINS, 0, (size_t)below * sizeof *counts);
-    memset(counts + 2 * ITG_HISTOGRAM_BINS, 0, ITG_F32_SPARE_BINS * sizeof *counts);
-    itg_f32_counts c = {.scale = (float)scale, .bins = ITG_HISTOGRAM_BINS, .counts = counts};
+    itg_f32_counts c = {.scale = (float)scale, .bins = ITG_HISTOGRAM_BINS, .counts = stats->bins};
     s.counted = itg_f32_count(data, count, part, &c);
-    for (int32_t i = 0; i < above; i++)
-        stats->positive[i] += counts[i];
-    for (int32_t i = 0; i < below; i++)
-        stats->negative[i] += counts[ITG_HISTOGRAM_BINS + i];
-    for (int32_t i = 0; i < ITG_F32_SPARE_BINS; i++)
-        stats->zeros += counts[2 * ITG_HISTOGRAM_BINS + i];
+    for (int32_t i = 2 * ITG_HISTOGRAM_BINS; i < 2 * ITG_HISTOGRAM_BINS + ITG_F32_SPARE_BINS; i++) {
+        stats->zeros += stats->bins[i];
+        stats->bins[i] = 0;
+    }
     s.sum = whole(c.sum);
     s.sum_squares = whole(c.squares);
     *sums = s;

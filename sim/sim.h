@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "hardware/hardware.h"
 #include "kernels/constants.h"
+#include "kernels/f32_measure.h"
 
 /* ---- datasets (dataset.c, npy.c, npz.c, idx.c) ---- */
 typedef struct itg_dataset {
@@ -95,8 +96,13 @@ typedef struct itg_value_stats {
     double mean, variance;           /* sums of samples' sums in sample order */
     double average_min, average_max; /* mean over samples of the sample's min and max */
     int32_t exponent;
-    int64_t positive[ITG_HISTOGRAM_BINS], negative[ITG_HISTOGRAM_BINS],
-        zeros; /* exact zeros are counted apart */
+    union {
+        struct {
+            int64_t positive[ITG_HISTOGRAM_BINS], negative[ITG_HISTOGRAM_BINS];
+        };
+        int64_t bins[2 * ITG_HISTOGRAM_BINS + ITG_F32_SPARE_BINS]; /* spare ones: 0 */
+    };
+    int64_t zeros; /* exact zeros are counted apart */
 } itg_value_stats;
 typedef struct itg_stats {
     int32_t value_count;

@@ -22,8 +22,8 @@ static void counts_and_sums_are_those_of_a_plain_loop(void **state)
         const int64_t period = 1 + n % 4;
         const itg_f32_part part = {period, n / 7 % period};
         int64_t counted = 0;
-        uint32_t counts[2 * BINS + ITG_F32_SPARE_BINS] = {0}, zeros = 0;
-        uint32_t want[2 * BINS] = {0}, want_zeros = 0;
+        int64_t counts[2 * BINS + ITG_F32_SPARE_BINS] = {0}, zeros = 0;
+        int64_t want[2 * BINS] = {0}, want_zeros = 0;
         double sum[ITG_F32_SUMS] = {0.5}, squares[ITG_F32_SUMS] = {0.25};
         fill_with_zeros(x, n, &rng);
         itg_f32_counts c = {8.0, BINS, counts, {0.5}, {0.25}};
