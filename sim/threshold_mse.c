@@ -19,7 +19,7 @@ typedef struct moments {
 } moments;
 
 typedef struct side {
-    double top;     /* number of bins in use */
+    double top;     /* where the last bin in use ends, or the range within it */
     int32_t last;   /* the last bin in use */
     int32_t filled; /* bins in use */
     bool is_empty;
@@ -58,9 +58,10 @@ static void side_init(side *s, const int64_t *bins, double top)
             s->filled++;
         }
     s->is_empty = s->last < 0;
-    s->top = top;
+    /* The largest element may not be among those that were counted. */
+    s->top = top < (double)(s->last + 1) ? top : (double)(s->last + 1);
     for (int32_t i = 0; i <= s->last; i++) {
-        const double width = i == s->last ? top - (double)i : 1.0;
+        const double width = i == s->last ? s->top - (double)i : 1.0;
         s->below[i + 1] = add(s->below[i], part_of_bin(i, (double)bins[i], width, width));
     }
 }
