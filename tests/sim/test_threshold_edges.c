@@ -173,6 +173,38 @@ static void a_side_within_its_first_bin_counts(void **state)
     assert_true(with.lo > -1);
 }
 
+/* Where a part of the elements is counted, the range may reach further than what was. Statistics of
+ * other values come before, whose sums lay where these do. */
+static void the_range_may_reach_beyond_what_was_counted(void **state)
+{
+    enum { VALUES = 1900, COUNTED = 1000 };
+    (void)state;
+    const itg_threshold_target eight_bits = {.bits = 8};
+    static float values[VALUES];
+    static int64_t counts[VALUES];
+    const itg_range full = {0, 1.9};
+    for (int32_t other = 0; other < 4; other++) {
+        itg_range r;
+        for (int i = 0; i < VALUES; i++) {
+            values[i] = (float)(i + 1) / COUNTED;
+            counts[i] = i < COUNTED ? 1 : other * 100;
+        }
+        itg_value_stats *s = stats_of(values, counts, VALUES);
+        assert_int_equal(itg_threshold_mse(s, &eight_bits, full, &r, NULL), ITG_OK);
+        free(s);
+        for (int i = COUNTED; i < VALUES; i++)
+            counts[i] = i == VALUES - 1;
+        s = stats_of(values, counts, VALUES);
+        int last = ITG_HISTOGRAM_BINS - 1;
+        while (s->positive[last] == 0)
+            last--;
+        s->positive[last] = 0; /* the largest is not counted */
+        assert_int_equal(itg_threshold_mse(s, &eight_bits, full, &r, NULL), ITG_OK);
+        free(s);
+        assert_true(r.lo == 0 && fabs(r.hi - 1) < 0.02);
+    }
+}
+
 /* ---- percentile ---- */
 
 /* Quantiles are interpolated within a bin, so they may lie beyond what the bin holds. */
@@ -202,6 +234,7 @@ int main(void)
         cmocka_unit_test(bounds_are_found_each_on_its_own),
         cmocka_unit_test(of_nearly_equal_errors_the_wider_range_is_kept),
         cmocka_unit_test(a_side_within_its_first_bin_counts),
+        cmocka_unit_test(the_range_may_reach_beyond_what_was_counted),
         cmocka_unit_test(a_quantile_never_lies_beyond_the_extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
