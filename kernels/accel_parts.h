@@ -26,15 +26,15 @@ enum {
     ITG_TILE_ROWS = 128,
     ITG_BLOCK_ROWS = 32, /* a set may sum rows up to a multiple of this */
     ITG_TILE_COLUMNS = 32,
+    ITG_TILE_SUMS = ITG_TILE_ROWS * ITG_TILE_COLUMNS, /* at most, DEPTHWISE too */
     ITG_PANEL_COLUMNS = 16,
     ITG_STEP_DEPTH = 64,
     ITG_STEP_BYTES = ITG_STEP_DEPTH * ITG_PANEL_COLUMNS,
-    ITG_DEPTHWISE_ROWS = 64, /* of a depthwise tile: fewer, so that sums stay in the first cache */
     ITG_DEPTHWISE_COLUMNS = 64, /* channels of a depthwise tile; a step is 4 taps of each */
+    ITG_DEPTHWISE_ROWS = ITG_TILE_SUMS / ITG_DEPTHWISE_COLUMNS,
     ITG_DEPTHWISE_TAPS = 4,
     ITG_DEPTHWISE_STEP_BYTES = ITG_DEPTHWISE_COLUMNS * ITG_DEPTHWISE_TAPS,
     ITG_MAX_COLUMNS = ITG_DEPTHWISE_COLUMNS,
-    ITG_TILE_SUMS = ITG_TILE_ROWS * ITG_TILE_COLUMNS, /* and of a depthwise tile */
     ITG_MAX_PHASES = 8 /* of an axis; strides above it take patches */
 };
 
@@ -236,7 +236,7 @@ typedef struct itg_accel_tile {
     const int8_t *b;       /* the first panel */
     int64_t b_stride;      /* bytes between panels */
     int64_t rows, panels;  /* rows up to a multiple of ITG_BLOCK_ROWS may be read and written */
-    int32_t *c;            /* [ITG_TILE_ROWS][columns]: set, modulo 2^32 */
+    int32_t *c;            /* [ITG_TILE_SUMS], rows of all columns: set, modulo 2^32 */
     /* DEPTHWISE: rows are pixels of lines of `width`, the first `left` of one line; from one line
      * to the next it is `gap` bytes more than from pixel to pixel. */
     int64_t width, left, gap;

@@ -222,7 +222,7 @@ static void saturating_tile(const itg_accel_tile *t)
 static void sticky_tile(const itg_accel_tile *t)
 {
     itg_accel_portable.tile(t);
-    for (int64_t i = 0; i < ITG_TILE_ROWS * ITG_TILE_COLUMNS; i++)
+    for (int64_t i = 0; i < ITG_TILE_SUMS; i++)
         if (t->c[i] > (1 << 30)) t->c[i] = 1 << 30;
 }
 
