@@ -409,13 +409,28 @@ int64_t itg_recover_samples(const itg_graph *g, int64_t stated)
                                     : (int64_t)samples;
 }
 
+/* How many samples of the data are used. */
+static int64_t count_samples(const itg_graph *g, const itg_recover_options *o)
+{
+    const int64_t most = itg_recover_samples(g, o->most_samples);
+    return o->data->shape.dims[0] < most ? o->data->shape.dims[0] : most;
+}
+
+bool itg_recover_tunes(const itg_graph *g, const itg_recover_options *options)
+{
+    const itg_calibration_samples none = {0};
+    itg_tune_odds odds;
+    const bool has_odds = itg_tune_odds_init(g, &none, options, &odds);
+    return has_odds && (options->mode == ITG_RECOVER_AUTO || options->mode == ITG_RECOVER_ROUND) &&
+           itg_tune_can(g, count_samples(g, options));
+}
+
 static itg_status begin(recovery *r, itg_error *err)
 {
     r->own = *r->asked;
     r->own.stop = (itg_stop){is_over, r};
     r->o = &r->own;
-    int64_t most = itg_recover_samples(r->g, r->o->most_samples);
-    r->samples = r->o->data->shape.dims[0] < most ? r->o->data->shape.dims[0] : most;
+    r->samples = count_samples(r->g, r->o);
     const itg_input_list inputs = itg_graph_inputs(r->g);
     itg_status status = itg_feed_init(&inputs, r->o->data, r->preprocess, &r->feed, err);
     const itg_calibration_samples samples = {&r->feed, r->samples};

@@ -35,6 +35,9 @@ int64_t itg_recover_samples(const itg_graph *g, int64_t stated);
 itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
                        const itg_recover_options *options, itg_strategy *strategy, itg_error *err);
 
+/* Whether it tunes scales and biases in the end: of classifiers that are small enough. */
+bool itg_recover_tunes(const itg_graph *g, const itg_recover_options *options);
+
 /* The part of it that chooses thresholds of activations, alone. *changed: whether it did; not
  * where the network is no classifier, or the hardware cannot run the strategy. */
 itg_status itg_recover_ranges(const itg_graph *g, const itg_hardware *hw,

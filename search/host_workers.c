@@ -24,7 +24,8 @@ const itg_dataset *itg_work_labels(const itg_work *work)
 
 itg_status itg_work_strategy(const itg_work *work, itg_strategy_file **out, itg_error *err)
 {
-    return itg_search_make_file(work->searching, work->point, out, err);
+    const itg_searching *s = work->searching;
+    return itg_search_make_file(s, s->round, work->point, out, err);
 }
 
 void itg_work_evaluate(itg_work *work, int threads)

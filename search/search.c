@@ -116,7 +116,7 @@ static void record_origin(const itg_searching *s, itg_strategy_file *file)
              *s->options->searcher ? s->options->searcher : s->searcher->name);
 }
 
-itg_status itg_search_make_file(const itg_searching *s, const int32_t *point,
+itg_status itg_search_make_file(const itg_searching *s, int32_t round, const int32_t *point,
                                 itg_strategy_file **out, itg_error *err)
 {
     const itg_hardware *hw = s->hw;
@@ -124,8 +124,7 @@ itg_status itg_search_make_file(const itg_searching *s, const int32_t *point,
     if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
     itg_status status =
         itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
-    if (status == ITG_OK)
-        status = itg_evaluator_resolve(&s->evaluator, point, &file->strategy, err);
+    if (status == ITG_OK) status = itg_search_resolve(s, round, point, &file->strategy, err);
     if (status != ITG_OK) {
         itg_strategy_close(file);
         return status;
@@ -141,9 +140,7 @@ static itg_status make_strategy(itg_searching *s, itg_error *err)
     if (r->run.best.index < 0) return ITG_OK;
     itg_scoring scoring = {.set = &s->sets[ITG_SET_HOLDOUT], .threads = s->options->threads};
     itg_strategy_file *file = NULL;
-    s->evaluator.recovered = s->codes[r->run.best.round];
-    itg_status status = itg_search_make_file(s, r->run.best.point, &file, err);
-    s->evaluator.recovered = s->codes[0];
+    itg_status status = itg_search_make_file(s, r->run.best.round, r->run.best.point, &file, err);
     if (status != ITG_OK) return status;
     r->strategy = file;
     if (itg_search_recovers(s) && !s->repeated && !itg_search_has_own_codes(s, &r->run.best))
@@ -226,9 +223,9 @@ static itg_status begin_codes(itg_searching *s, const itg_dataset *data, itg_err
     if (status == ITG_OK && t) status = check_place(s, t, err);
     if (status == ITG_OK && t) status = check_place(s, s->base, err);
     if (status == ITG_OK) status = itg_search_choose_ranges(s, err);
-    return status == ITG_OK ? itg_search_make_codes(s, t ? t->round : 0,
-                                                    t && t->round > 0 ? s->base->point : NULL, err)
-                            : status;
+    s->round = t ? t->round : ITG_ROUND_UNIFORM;
+    if (status != ITG_OK || s->round == ITG_ROUND_OWN) return status;
+    return itg_search_make_codes(s, s->round, s->round > 0 ? s->base->point : NULL, err);
 }
 
 itg_status itg_search_begin_evaluator(itg_searching *s, int64_t cache_bytes, itg_error *err)

@@ -14,7 +14,9 @@ typedef struct itg_score_pair {
     itg_score at[ITG_SETS];
 } itg_score_pair;
 
-#define ITG_SEARCH_ROUNDS 2 /* at most (search_rounds.c) */
+/* Rounds (search_rounds.c): of codes for uniform widths, of codes for those of the best, and of
+ * codes that each trial has for itself. */
+enum { ITG_ROUND_UNIFORM, ITG_ROUND_BEST, ITG_ROUND_OWN, ITG_SEARCH_ROUNDS };
 
 struct itg_search_result {
     itg_engine_result run;
@@ -85,7 +87,7 @@ itg_status itg_search_score_point(void *context, const int32_t *point, const itg
                                   int threads, itg_score *out, itg_error *err);
 
 /* search.c: the strategy of a point, as the search would return it as the best. Thread-safe. */
-itg_status itg_search_make_file(const itg_searching *s, const int32_t *point,
+itg_status itg_search_make_file(const itg_searching *s, int32_t round, const int32_t *point,
                                 itg_strategy_file **out, itg_error *err);
 /* host_workers.c: hooks->evaluator, which is there. */
 itg_workers itg_search_host_workers(itg_searching *s);
@@ -100,6 +102,9 @@ static inline bool itg_search_recovers(const itg_searching *s)
     return s->options->recover != ITG_RECOVER_NONE && !s->no_codes;
 }
 
+/* search_codes.c: whether own codes of a strategy are more than its round's: whether scales and
+ * biases are tuned in all layers together. */
+bool itg_search_tunes(const itg_searching *s);
 /* search_rounds.c: the engine, until no further round is of use. */
 itg_status itg_search_run_rounds(itg_searching *s, double begun, itg_error *err);
 /* Whether the codes of a trial's weights were made for all of its own widths. */
@@ -113,6 +118,10 @@ itg_status itg_search_choose_ranges(const itg_searching *s, itg_error *err);
  * are made for, s->codes stays NULL. */
 itg_status itg_search_make_codes(itg_searching *s, int32_t round, const int32_t *point,
                                  itg_error *err);
+/* The strategy of a point, with its round's codes. Thread-safe. ITG_INFEASIBLE, ITG_UNBOUNDED: the
+ * hardware cannot run it. */
+itg_status itg_search_resolve(const itg_searching *s, int32_t round, const int32_t *point,
+                              itg_strategy **out, itg_error *err);
 /* Makes the strategy's codes once more, for the inputs that its own layers give; where they are
  * better on the search samples and pass on the selection samples, they and their score replace the
  * strategy's and the trial's. */

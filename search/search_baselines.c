@@ -145,8 +145,13 @@ itg_status itg_search_score_point(void *context, const int32_t *point, const itg
                                   int threads, itg_score *out, itg_error *err)
 {
     const itg_searching *s = context;
-    itg_scoring scoring = {.set = &s->sets[0], .race = race, .threads = threads};
-    return itg_evaluator_score(&s->evaluator, point, &scoring, out, err);
+    const itg_scoring scoring = {.set = &s->sets[0], .race = race, .threads = threads};
+    itg_strategy *strategy = NULL;
+    itg_status status = itg_search_resolve(s, s->round, point, &strategy, err);
+    if (status == ITG_OK)
+        status = itg_evaluator_score_strategy(&s->evaluator, strategy, &scoring, out, err);
+    itg_strategy_destroy(strategy);
+    return status;
 }
 
 itg_status itg_search_find_conflicts(void *context, const int32_t *point, itg_conflict **out,

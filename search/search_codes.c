@@ -145,6 +145,34 @@ itg_status itg_search_choose_ranges(const itg_searching *s, itg_error *err)
     return status == ITG_INFEASIBLE || status == ITG_UNBOUNDED ? ITG_OK : status;
 }
 
+/* ---- strategies ---- */
+
+bool itg_search_tunes(const itg_searching *s)
+{
+    const itg_recover_options options = options_of(s);
+    return itg_recover_tunes(s->model, &options);
+}
+
+itg_status itg_search_resolve(const itg_searching *s, int32_t round, const int32_t *point,
+                              itg_strategy **out, itg_error *err)
+{
+    itg_evaluator with = s->evaluator;
+    itg_recover_options options = options_of(s);
+    itg_strategy *made = NULL;
+    options.progress = NULL;
+    with.recovered = s->codes[round];
+    itg_status status = itg_evaluator_resolve(&with, point, &made, err);
+    if (status == ITG_OK && round == ITG_ROUND_OWN) {
+        status = itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, made, err);
+        if (status == ITG_OK) status = fit(s, made, err);
+    }
+    if (status == ITG_OK)
+        *out = made;
+    else
+        itg_strategy_destroy(made);
+    return status;
+}
+
 /* ---- tables of codes ---- */
 
 /* Drops the codes if they bring the outputs no nearer to the float network's on the search samples.

@@ -108,6 +108,8 @@ itg_status itg_searcher_parse(const char *text, const itg_searcher_def **def,
 /* The calling program's (itg_search_hooks.searcher); found by its name "user", and not in the list.
  */
 extern const itg_searcher_def itg_searcher_user;
+/* Of a search's last round (search_rounds.c); not in the list, and no name finds it. */
+extern const itg_searcher_def itg_searcher_cheaper;
 extern const itg_searcher_def itg_searcher_greedy, itg_searcher_anneal, itg_searcher_hago_greedy,
     itg_searcher_random, itg_searcher_exhaustive, itg_searcher_sweep, itg_searcher_evolve,
     itg_searcher_sensitivity, itg_searcher_allocate, itg_searcher_surrogate, itg_searcher_hybrid;

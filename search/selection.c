@@ -231,9 +231,7 @@ static itg_status list_candidates(const itg_searching *s, candidate **out, int32
 static itg_status try_trial(itg_searching *s, const itg_trial *trial, test *out, itg_error *err)
 {
     itg_strategy *strategy = NULL;
-    s->evaluator.recovered = s->codes[trial->round];
-    itg_status status = itg_evaluator_resolve(&s->evaluator, trial->point, &strategy, err);
-    s->evaluator.recovered = s->codes[0];
+    itg_status status = itg_search_resolve(s, trial->round, trial->point, &strategy, err);
     if (status == ITG_OK) status = make_test(s, strategy, out, err);
     itg_strategy_destroy(strategy);
     return status;

@@ -101,8 +101,8 @@ static itg_status fill(const itg_searching *s, itg_share *share, itg_error *err)
     if (status == ITG_OK) status = added;
     added = add_part(share, ITG_SHARE_FLOATS, &floats, err);
     if (status == ITG_OK) status = added;
-    if (status != ITG_OK || !s->evaluator.recovered) return status;
-    itg_recovered_pack(s->evaluator.recovered, &codes);
+    if (status != ITG_OK || !s->codes[s->round]) return status;
+    itg_recovered_pack(s->codes[s->round], &codes);
     return add_part(share, ITG_SHARE_CODES, &codes, err);
 }
 

@@ -5,6 +5,7 @@
 #include "wanted.h"
 #include "network.h"
 #include "realize/tile.h"
+#include "search/search.h"
 #include "tests/slow.h"
 #include <setjmp.h>
 #include <math.h>
@@ -454,14 +455,14 @@ static void every_interruption_resumed_gives_the_same_search(void **state)
 }
 
 /* With codes of weights, greedy goes through a second round. */
-static itg_search_options in_rounds(void)
+static itg_search_options in_rounds(double max_drop)
 {
     itg_search_options o = plain("greedy");
     o.recover = ITG_RECOVER_ROUND;
     o.weight_bits = (itg_bits_range){2, 5};
     o.activation_bits = (itg_bits_range){8, 8};
     o.trials = 0;
-    o.goal = goal_of((aim){.max_drop = 0.3});
+    o.goal = goal_of((aim){.max_drop = max_drop});
     return o;
 }
 
@@ -471,7 +472,7 @@ static void a_later_round_begins_at_the_best_with_its_own_codes(void **state)
     small_network n;
     (void)state;
     small_network_make(2, "cortex-m", 48, &n);
-    itg_search_options o = in_rounds();
+    itg_search_options o = in_rounds(0.3);
     search(&n, &o, &all);
     int64_t first = 0;
     const itg_trial *best = NULL;
@@ -494,17 +495,66 @@ static void a_later_round_begins_at_the_best_with_its_own_codes(void **state)
     small_network_end(&n);
 }
 
-static void trials_of_later_rounds_give_their_strategies_again_and_resume(void **state)
+/* Scales and biases are tuned on at least so many samples; then there is a last round. */
+#define TUNED 128
+#define TUNED_DROP 0.1
+
+static void the_last_round_gives_cheaper_trials_codes_of_their_own(void **state)
+{
+    static record all;
+    int64_t own = 0, cheaper = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        small_network n;
+        double least = INFINITY;
+        const itg_trial *best = NULL, *last = NULL;
+        itg_search_options o = in_rounds(TUNED_DROP);
+        small_network_make(seed, "cortex-m", 3 * TUNED, &n);
+        o.calibration_samples = TUNED;
+        search(&n, &o, &all);
+        for (int64_t i = 0; i < all.count; i++) {
+            const itg_trial *t = &all.trials[i];
+            const double bytes = t->score.value[ITG_METRIC_WEIGHT_BYTES];
+            bool known = false;
+            if (t->round == ITG_ROUND_OWN) {
+                assert_true(bytes < least);
+                for (int64_t k = 0; k < i; k++)
+                    known = known || (all.trials[k].round < t->round &&
+                                      memcmp(all.trials[k].point, t->point,
+                                             sizeof *t->point * (size_t)t->dim_count) == 0);
+                assert_true(known);
+                last = t;
+                own++;
+            } else {
+                assert_null(last);
+                if (t->meets_goal) least = fmin(least, bytes);
+            }
+            if (t->meets_goal && (!best || bytes < best->score.value[ITG_METRIC_WEIGHT_BYTES]))
+                best = t;
+        }
+        assert_non_null(best);
+        if (best->round == ITG_ROUND_OWN) { /* it stays as it was scored */
+            assert_int_equal(all.best.index, best->index);
+            assert_memory_equal(&all.best.score, &best->score, sizeof best->score);
+            cheaper++;
+        }
+        free(all.strategy);
+        all.strategy = NULL;
+        small_network_end(&n);
+    }
+    assert_true(own > 0 && cheaper > 0);
+}
+
+static void check_rounds(int64_t samples, int64_t calibration, int32_t last_round)
 {
     static record all, rest;
     small_network n;
     itg_error err = {0};
-    (void)state;
-    small_network_make(2, "cortex-m", 48, &n);
-    itg_search_options o = in_rounds();
+    small_network_make(2, "cortex-m", samples, &n);
+    itg_search_options o = in_rounds(last_round == ITG_ROUND_OWN ? TUNED_DROP : 0.3);
+    o.calibration_samples = calibration;
     itg_search_data data = small_network_data(&n);
     search(&n, &o, &all);
-    int64_t later = 0;
     for (int64_t i = 0; i < all.count; i++) {
         itg_strategy_file *file = NULL;
         if (all.trials[i].round == 0 || !all.trials[i].feasible) continue;
@@ -512,9 +562,9 @@ static void trials_of_later_rounds_give_their_strategies_again_and_resume(void *
                                    &err) != ITG_OK)
             fail_msg("trial %d: %s", (int)i, err.message);
         itg_strategy_close(file);
-        later++;
     }
-    assert_true(later > 0);
+    assert_true(all.count > 0);
+    assert_int_equal(all.trials[all.count - 1].round, last_round);
     for (int64_t k = 0; k <= all.count; k++) {
         itg_search_options again = o;
         again.replay = all.trials;
@@ -525,7 +575,15 @@ static void trials_of_later_rounds_give_their_strategies_again_and_resume(void *
     }
     free(all.strategy);
     free(rest.strategy);
+    all.strategy = rest.strategy = NULL; /* they are used again */
     small_network_end(&n);
+}
+
+static void trials_of_later_rounds_give_their_strategies_again_and_resume(void **state)
+{
+    (void)state;
+    check_rounds(48, 0, ITG_ROUND_BEST);
+    check_rounds(3 * TUNED, TUNED, ITG_ROUND_OWN);
 }
 
 static void hold_out_labels_change_only_what_is_reported_of_them(void **state)
@@ -936,6 +994,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(any_thread_count_gives_the_same_search),
         cmocka_unit_test(every_interruption_resumed_gives_the_same_search),
         cmocka_unit_test(a_later_round_begins_at_the_best_with_its_own_codes),
+        cmocka_unit_test(the_last_round_gives_cheaper_trials_codes_of_their_own),
         cmocka_unit_test(trials_of_later_rounds_give_their_strategies_again_and_resume),
         cmocka_unit_test(hold_out_labels_change_only_what_is_reported_of_them),
         cmocka_unit_test(a_log_of_another_network_is_refused),

@@ -1,4 +1,5 @@
-/* What greedy stands on: sums of terms that are learned, and the distortion that may be had. */
+/* What greedy stands on: sums of terms that are learned, and the distortion that may be had; and
+ * the searcher of the last round. */
 #include "search/additive.h"
 #include "search/history.h"
 #include <math.h>
@@ -169,6 +170,90 @@ static void points_are_found_again(void **state)
     itg_point_map_deinit(&h);
 }
 
+/* ---- cheaper ---- */
+
+#define EARLIER 48
+
+/* Point i: level i of the only dimension, of cost i. Levels beyond `good` reached the floor. Told
+ * in another order, with points that are no candidates among them. */
+typedef struct earlier {
+    int32_t levels[EARLIER];
+    itg_told told[EARLIER];
+    int64_t count;
+} earlier;
+
+static void tell_of(earlier *e, int32_t level, double distortion, double quality)
+{
+    e->levels[e->count] = level;
+    e->told[e->count] =
+        (itg_told){&e->levels[e->count],
+                   {.feasible = true, .cost = level, .quality = quality, .distortion = distortion}};
+    e->count++;
+}
+
+/* Bisects with own codes that reach the floor from level `reaches` on; returns the least level
+ * that did, and checks that no other kind of point is asked for. */
+static int32_t bisect(const earlier *e, int32_t reaches, int32_t *asks)
+{
+    const itg_searcher_def *def = &itg_searcher_cheaper;
+    const itg_dim dim = {16, NULL, true, 1, 0};
+    const itg_search_space space = {1, &dim};
+    const itg_searcher_options options = {
+        .quality_floor = 0.5, .past = e->told, .past_count = e->count};
+    void *state = calloc(1, def->state_size);
+    int32_t level = 0, least = 99;
+    double floor = -INFINITY;
+    *asks = 0;
+    assert_int_equal(def->init(state, &space, &options, NULL), ITG_OK);
+    while (def->ask(state, NULL, &level, &floor) == ITG_OK) {
+        int32_t ignored = 0;
+        assert_true(level >= 1 && level <= 11);
+        assert_true(floor == 0.5);
+        assert_int_equal(def->ask(state, NULL, &ignored, &floor), ITG_WAIT);
+        const itg_outcome o = {.feasible = level != 3,
+                               .quality = level >= reaches ? 0.6 : 0.4,
+                               .violation = level == 4};
+        if (level >= reaches && o.feasible && !(o.violation > 0) && level < least) least = level;
+        assert_int_equal(def->tell(state, &level, &o), ITG_OK);
+        assert_true(++*asks <= 4);
+    }
+    assert_int_equal(def->ask(state, NULL, &level, &floor), ITG_END);
+    def->deinit(state);
+    free(state);
+    return least;
+}
+
+static void the_cheapest_that_reaches_the_floor_after_all_is_found_in_few_asks(void **state)
+{
+    earlier e = {.count = 0};
+    int32_t asks = 0;
+    (void)state;
+    for (int32_t i = 0; i < 11; i++) {
+        const int32_t level = 1 + i * 7 % 11;
+        tell_of(&e, level, 1.0 / level, 0.4);
+        tell_of(&e, level, 2.0 / level, 0.45); /* the same with worse codes */
+    }
+    tell_of(&e, 12, 0.01, 0.6); /* the best */
+    tell_of(&e, 13, 0.001, 0.7);
+    tell_of(&e, 14, 0.002, 0.4);
+    tell_of(&e, 0, -1, 0.4); /* not known: it was stopped early */
+    tell_of(&e, 0, 0.5, 0.4);
+    e.told[e.count - 1].outcome.feasible = false;
+    tell_of(&e, 0, 0.5, 0.4);
+    e.told[e.count - 1].outcome.violation = 0.1;
+    tell_of(&e, 11, 5.0, 0.4); /* farther than cheaper ones */
+    for (int32_t reaches = 5; reaches <= 11; reaches++)
+        assert_int_equal(bisect(&e, reaches, &asks), reaches);
+    assert_int_equal(bisect(&e, 12, &asks), 99);
+    assert_int_equal(bisect(&e, 1, &asks) >= 5, true); /* 3 cannot be run, 4 exceeds a limit */
+    e.count = 0;
+    assert_int_equal(bisect(&e, 1, &asks), 99);
+    assert_int_equal(asks, 0);
+    tell_of(&e, 12, 0.01, 0.6);
+    assert_int_equal(bisect(&e, 1, &asks), 99);
+    assert_int_equal(asks, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +263,7 @@ int main(void)
         cmocka_unit_test(the_cap_lies_between_what_reaches_the_floor_and_what_does_not),
         cmocka_unit_test(a_lucky_point_does_not_move_the_cap),
         cmocka_unit_test(points_are_found_again),
+        cmocka_unit_test(the_cheapest_that_reaches_the_floor_after_all_is_found_in_few_asks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
