@@ -120,8 +120,9 @@ itg_status itg_strategy_recover(itg_strategy_file *file, const itg_model *model,
     if (taken) *taken = false;
     if (status != ITG_OK || file->hardware->all_float) return status;
     status = itg_strategy_clone(file->strategy, &made, err);
-    if (status == ITG_OK)
-        status = itg_recover(model, file->hardware, &file->preprocess, options, made, err);
+    itg_recovery recovery = {model, file->hardware, &file->preprocess, NULL};
+    if (status == ITG_OK) status = itg_recover(&recovery, options, made, err);
+    itg_recovery_deinit(&recovery);
     if (status != ITG_OK) {
         itg_strategy_destroy(made);
         return status;

@@ -138,8 +138,10 @@ static itg_status recover_edge(changing *c, int32_t edge, int32_t bits, itg_stra
     uint32_t *widths = calloc((size_t)into->edge_count + 1, sizeof *widths);
     if (!widths) return itg_fail(x->err, ITG_NO_MEMORY, "no memory for widths");
     widths[edge] = UINT32_C(1) << bits;
-    itg_status status = itg_recover_table(x->g, x->file->hardware, &x->file->preprocess, &options,
-                                          x->file->strategy, widths, &table, x->err);
+    itg_recovery recovery = {x->g, x->file->hardware, &x->file->preprocess, NULL};
+    itg_status status =
+        itg_recover_table(&recovery, &options, x->file->strategy, widths, &table, x->err);
+    itg_recovery_deinit(&recovery);
     if (status == ITG_OK) status = itg_recovered_apply(table, into, x->err);
     itg_recovered_destroy(table);
     free(widths);

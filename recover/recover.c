@@ -1,11 +1,9 @@
 #include "recover/recover.h"
 #include "realize/batch.h"
 #include "recover/fit.h"
-#include "recover/metric.h"
+#include "recover/floats.h"
 #include "recover/ranges.h"
 #include "recover/table.h"
-#include "recover/targets.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,26 +11,15 @@
 #define WEIGHT_BYTES ((size_t)192 << 20)
 /* The hardware may raise a scale; this changes codes and bias, which may raise it again. */
 #define MOST_ROUNDS 4
-#define MOST_MACS 5e9    /* of all samples */
-#define MOST_INPUTS 64e6 /* elements of all samples */
-enum { LEAST_SAMPLES = 1024, MOST_SAMPLES = 4096 };
 
 typedef struct recovery {
     const itg_graph *g;
     const itg_hardware *hw;
-    const itg_preprocess *preprocess;
     itg_strategy *s;
     const itg_recover_options *asked; /* the caller's */
     itg_recover_options own;          /* the same, but for who is asked whether to stop */
     const itg_recover_options *o;     /* own */
-    int64_t samples;
-    itg_feed feed;
-    itg_layer *layers;
-    int32_t layer_count;
-    itg_targets targets;
-    itg_metrics metrics;
-    itg_tune_odds odds;
-    bool has_odds;
+    itg_recover_floats *f;
     itg_cache *weights;
     itg_kept *kept;
     itg_constants constants;
@@ -81,17 +68,6 @@ static itg_status annotate_again(const recovery *r, const itg_layer *l, itg_anno
     itg_annotated_destroy(*a);
     *a = NULL;
     return annotate(r, a, err);
-}
-
-static itg_status find_layers(recovery *r, const itg_annotated *a, itg_error *err)
-{
-    itg_status status = ITG_OK;
-    r->layers = calloc((size_t)r->g->node_count + 1, sizeof *r->layers);
-    if (!r->layers) status = itg_fail(err, ITG_NO_MEMORY, "no memory for layers");
-    for (itg_id n = 0; n < r->g->node_count && status == ITG_OK; n++)
-        if (itg_layer_of(a, n, &r->layers[r->layer_count]))
-            itg_layer_take(&r->layers[r->layer_count++], r->samples);
-    return status;
 }
 
 /* ---- one layer ---- */
@@ -226,7 +202,8 @@ static itg_status fit_width(recovery *r, const itg_layer *l, const itg_fit *fit,
     itg_status status = annotate_again(r, l, a, err);
     if (status == ITG_OK) status = take_codes(&x, err);
     if (status == ITG_OK) status = itg_fit_search(fit, &x.grid, &x.codes, err);
-    const double *metric = r->metrics.of ? r->metrics.of[l - r->layers] : NULL;
+    const itg_metrics *metrics = &r->f->metrics;
+    const double *metric = metrics->of ? metrics->of[l - r->f->layers] : NULL;
     if (status == ITG_OK && metric) status = itg_fit_couple(fit, metric, &x.grid, &x.codes, err);
     if (status == ITG_OK) status = apply(&x, err);
     free_codes(&x);
@@ -237,7 +214,7 @@ static itg_status fit_width(recovery *r, const itg_layer *l, const itg_fit *fit,
 static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg_annotated **a,
                              itg_error *err)
 {
-    const itg_layer *l = &r->layers[index];
+    const itg_layer *l = &r->f->layers[index];
     itg_edge_choice *choice = &r->s->edges[l->weight_edge];
     const itg_edge_choice own = *choice;
     itg_status status = ITG_OK;
@@ -260,17 +237,17 @@ static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg
 /* a: the graph with the strategy's choices; afterwards, too. */
 static itg_status recover_layer(recovery *r, int32_t index, itg_annotated **a, itg_error *err)
 {
-    const itg_layer *l = &r->layers[index];
+    const itg_layer *l = &r->f->layers[index];
     itg_moments moments = {0};
     itg_fit fit = {0};
     itg_observation o = {.annotated = *a,
                          .layer = l,
-                         .targets = r->targets.values[index],
-                         .samples = {&r->feed, r->samples},
+                         .targets = r->f->targets.values[index],
+                         .samples = itg_recover_floats_samples(r->f),
                          .options = r->o,
                          .weights = r->weights,
                          .kept = r->kept,
-                         .most_kept = 2 * r->layer_count};
+                         .most_kept = 2 * r->f->layer_count};
     itg_status status = itg_observe(&o, &moments, err);
     const itg_solving how = {itg_thread_count(r->o->threads), &r->o->stop};
     const itg_node *node = &r->g->nodes[l->node];
@@ -301,22 +278,6 @@ static bool tunes(const recovery *r)
     return !r->table && r->o->mode != ITG_RECOVER_SCALES && !is_enough(r);
 }
 
-static itg_status fill_targets(recovery *r, int32_t first, itg_error *err)
-{
-    const itg_calibration_samples samples = {&r->feed, r->samples};
-    const bool with_odds = tunes(r) && r->has_odds && itg_tune_can(r->g, r->samples);
-    return itg_targets_fill(r->g, r->layers, r->layer_count, first, &samples, r->o, &r->targets,
-                            with_odds ? &r->odds : NULL, err);
-}
-
-/* Once. The float network's gradients are of no use where codes are not chosen. */
-static itg_status find_metrics(recovery *r, itg_error *err)
-{
-    const itg_calibration_samples samples = {&r->feed, r->samples};
-    if (r->metrics.of || r->o->mode == ITG_RECOVER_SCALES) return ITG_OK;
-    return itg_metrics_create(r->g, r->layers, r->layer_count, &samples, r->o, &r->metrics, err);
-}
-
 /* Whether codes of some width are wanted. */
 static bool is_wanted(const recovery *r, const itg_layer *l)
 {
@@ -335,10 +296,10 @@ static itg_tuning tuning_of(recovery *r)
 {
     return (itg_tuning){.g = r->g,
                         .hw = r->hw,
-                        .layers = r->layers,
-                        .layer_count = r->layer_count,
-                        .samples = {&r->feed, r->samples},
-                        .odds = r->has_odds ? &r->odds : NULL,
+                        .layers = r->f->layers,
+                        .layer_count = r->f->layer_count,
+                        .samples = itg_recover_floats_samples(r->f),
+                        .odds = r->f->has_odds ? &r->f->odds : NULL,
                         .options = r->o,
                         .constants = &r->constants,
                         .weights = r->weights};
@@ -369,103 +330,67 @@ static itg_status recover_layers(recovery *r, itg_error *err)
     itg_annotated *a = NULL;
     itg_error why = {0};
     itg_status status = annotate(r, &a, err);
-    if (status == ITG_OK) status = find_layers(r, a, err);
+    if (status == ITG_OK) status = itg_recover_floats_take(r->f, a, err);
     if (status == ITG_OK && tunes(r)) status = choose_ranges(r, &a, err);
+    const int32_t count = r->f->layer_count;
     if (status == ITG_OK)
-        status = itg_kept_create(r->g, 2 * r->layer_count, ACTIVATION_BYTES, &r->kept, err);
-    for (int32_t i = 0; i < r->layer_count && status == ITG_OK; i++) {
-        if (!is_wanted(r, &r->layers[i])) continue;
-        if (r->o->progress) r->o->progress(r->o->context, i, r->layer_count);
+        status = itg_kept_create(r->g, 2 * count, ACTIVATION_BYTES, &r->kept, err);
+    for (int32_t i = 0; i < count && status == ITG_OK; i++) {
+        if (!is_wanted(r, &r->f->layers[i])) continue;
+        if (r->o->progress) r->o->progress(r->o->context, i, count);
         if (is_enough(r)) break;
-        if (i >= r->targets.end) status = fill_targets(r, i, &why);
-        if (status == ITG_OK) status = find_metrics(r, &why);
+        status = itg_recover_floats_reach(r->f, i, r->o, &why);
+        /* gradients are of no use where codes are not chosen */
+        if (status == ITG_OK && r->o->mode != ITG_RECOVER_SCALES)
+            status = itg_recover_floats_weigh(r->f, r->o, &why);
         if (status == ITG_OK) status = recover_layer(r, i, &a, &why);
         if (status == ITG_CANCELLED && is_enough(r)) {
             status = ITG_OK;
             break;
         }
         if (status != ITG_OK)
-            (void)itg_fail(err, status, "node '%s': %s", r->g->nodes[r->layers[i].node].name,
+            (void)itg_fail(err, status, "node '%s': %s", r->g->nodes[r->f->layers[i].node].name,
                            why.message);
     }
     itg_annotated_destroy(a);
     return status;
 }
 
-/* More samples bring the outputs nearer, but cost time and memory. A small network takes more of
- * them in the time that others need for the least. */
-int64_t itg_recover_samples(const itg_graph *g, int64_t stated)
+static itg_status begin(itg_recovery *of, recovery *r, itg_error *err)
 {
-    double macs = 1 + itg_hardware_all_macs(g), inputs = 1;
-    if (stated > 0) return stated;
-    for (int32_t i = 0; i < g->input_count; i++) {
-        int64_t elements = 0;
-        if (itg_shape_elements(&g->values[g->inputs[i]].shape, &elements))
-            inputs += (double)elements;
-    }
-    const double samples = fmin(MOST_MACS / macs, MOST_INPUTS / inputs);
-    return samples < LEAST_SAMPLES  ? LEAST_SAMPLES
-           : samples > MOST_SAMPLES ? MOST_SAMPLES
-                                    : (int64_t)samples;
-}
-
-/* How many samples of the data are used. */
-static int64_t count_samples(const itg_graph *g, const itg_recover_options *o)
-{
-    const int64_t most = itg_recover_samples(g, o->most_samples);
-    return o->data->shape.dims[0] < most ? o->data->shape.dims[0] : most;
-}
-
-bool itg_recover_tunes(const itg_graph *g, const itg_recover_options *options)
-{
-    const itg_calibration_samples none = {0};
-    itg_tune_odds odds;
-    const bool has_odds = itg_tune_odds_init(g, &none, options, &odds);
-    return has_odds && (options->mode == ITG_RECOVER_AUTO || options->mode == ITG_RECOVER_ROUND) &&
-           itg_tune_can(g, count_samples(g, options));
-}
-
-static itg_status begin(recovery *r, itg_error *err)
-{
+    r->g = of->g;
+    r->hw = of->hw;
     r->own = *r->asked;
     r->own.stop = (itg_stop){is_over, r};
     r->o = &r->own;
-    r->samples = count_samples(r->g, r->o);
-    const itg_input_list inputs = itg_graph_inputs(r->g);
-    itg_status status = itg_feed_init(&inputs, r->o->data, r->preprocess, &r->feed, err);
-    const itg_calibration_samples samples = {&r->feed, r->samples};
-    r->has_odds = itg_tune_odds_init(r->g, &samples, r->o, &r->odds);
+    itg_status status = itg_recover_floats_begin(of, r->o, &r->f, err);
     if (status == ITG_OK) status = itg_cache_create(WEIGHT_BYTES, &r->weights, err);
     return status == ITG_OK ? itg_constants_create(r->g, r->weights, &r->constants, err) : status;
 }
 
 static void end(recovery *r)
 {
-    itg_targets_deinit(&r->targets);
-    itg_metrics_deinit(&r->metrics);
-    itg_tune_odds_deinit(&r->odds);
-    free(r->layers);
-    itg_feed_deinit(&r->feed);
+    if (r->f) itg_recover_floats_end(r->f);
     itg_constants_deinit(&r->constants);
     itg_kept_destroy(r->kept);
     itg_cache_destroy(r->weights);
 }
 
-static itg_status run(recovery *r, itg_error *err)
+static itg_status run(itg_recovery *of, recovery *r, itg_error *err)
 {
     if (r->asked->mode == ITG_RECOVER_NONE) return ITG_OK;
-    itg_status status = begin(r, err);
+    itg_status status = begin(of, r, err);
     if (status == ITG_OK) status = recover_layers(r, err);
     if (status == ITG_OK && tunes(r)) status = tune(r, err);
     end(r);
     return status;
 }
 
-itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
-                       const itg_recover_options *options, itg_strategy *strategy, itg_error *err)
+itg_status itg_recover(itg_recovery *of, const itg_recover_options *options, itg_strategy *strategy,
+                       itg_error *err)
 {
-    recovery r = {.g = g, .hw = hw, .preprocess = preprocess, .s = strategy, .asked = options};
-    return run(&r, err);
+    recovery r = {.s = strategy, .asked = options};
+    return run(of, &r, err);
 }
 
 /* ---- thresholds alone ---- */
@@ -475,29 +400,27 @@ static itg_status choose_alone(recovery *r, bool *changed, itg_error *err)
     itg_annotated *a = NULL;
     itg_status status = annotate(r, &a, err);
     if (status == ITG_INFEASIBLE) return ITG_OK;
-    if (status == ITG_OK) status = find_layers(r, a, err);
+    if (status == ITG_OK) status = itg_recover_floats_take(r->f, a, err);
     itg_annotated_destroy(a);
     const itg_tuning t = tuning_of(r);
     return status == ITG_OK ? itg_choose_ranges(&t, r->s, changed, err) : status;
 }
 
-itg_status itg_recover_ranges(const itg_graph *g, const itg_hardware *hw,
-                              const itg_preprocess *preprocess, const itg_recover_options *options,
+itg_status itg_recover_ranges(itg_recovery *of, const itg_recover_options *options,
                               itg_strategy *strategy, bool *changed, itg_error *err)
 {
-    recovery r = {.g = g, .hw = hw, .preprocess = preprocess, .s = strategy, .asked = options};
+    recovery r = {.s = strategy, .asked = options};
     *changed = false;
     if (options->mode == ITG_RECOVER_NONE || options->mode == ITG_RECOVER_SCALES) return ITG_OK;
-    itg_status status = begin(&r, err);
-    if (status == ITG_OK && r.has_odds) status = choose_alone(&r, changed, err);
+    itg_status status = begin(of, &r, err);
+    if (status == ITG_OK && r.f->has_odds) status = choose_alone(&r, changed, err);
     end(&r);
     return status;
 }
 
 /* ---- tables ---- */
 
-itg_status itg_recover_table(const itg_graph *g, const itg_hardware *hw,
-                             const itg_preprocess *preprocess, const itg_recover_options *options,
+itg_status itg_recover_table(itg_recovery *of, const itg_recover_options *options,
                              const itg_strategy *base, const uint32_t *widths, itg_recovered **out,
                              itg_error *err)
 {
@@ -509,9 +432,8 @@ itg_status itg_recover_table(const itg_graph *g, const itg_hardware *hw,
                                         : itg_fail(err, ITG_NO_MEMORY, "no memory for codes");
     if (status == ITG_OK) {
         t->widths = widths;
-        recovery r = {
-            .g = g, .hw = hw, .preprocess = preprocess, .s = t->s, .asked = options, .table = t};
-        status = run(&r, err);
+        recovery r = {.s = t->s, .asked = options, .table = t};
+        status = run(of, &r, err);
         t->widths = NULL;
     }
     if (status == ITG_OK)

@@ -27,21 +27,30 @@
 /* Returns the samples that are used: `stated` or, if it is 0, itg_default_samples. */
 int64_t itg_recover_samples(const itg_graph *g, int64_t stated);
 
+/* Recoveries of one network on the same samples. What follows from the float network alone is
+ * computed once, and serves all of them. The caller fills in the first three, and calls deinit. One
+ * call at a time; data, samples and mode of the options are the same in all of them. */
+typedef struct itg_recovery {
+    const itg_graph *g;
+    const itg_hardware *hw;
+    const itg_preprocess *preprocess;
+    struct itg_recover_floats *floats; /* NULL at first */
+} itg_recovery;
+void itg_recovery_deinit(itg_recovery *recovery);
+
 /* Computes codes, scales and biases for the weights of every integer Conv, Gemm and MatMul with
  * constant weights. Bits do not change, and thresholds of activations only those of a classifier
  * that loses by them. A layer stays as it is if nothing better is found, or if the hardware cannot
  * run the result. ITG_RECOVER_NONE changes nothing. ITG_RECOVER_AUTO takes layers with narrow
  * weights (all layers if the network is not a classifier), and compares nothing. */
-itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
-                       const itg_recover_options *options, itg_strategy *strategy, itg_error *err);
-
+itg_status itg_recover(itg_recovery *recovery, const itg_recover_options *options,
+                       itg_strategy *strategy, itg_error *err);
 /* Whether it tunes scales and biases in the end: of classifiers that are small enough. */
 bool itg_recover_tunes(const itg_graph *g, const itg_recover_options *options);
 
 /* The part of it that chooses thresholds of activations, alone. *changed: whether it did; not
  * where the network is no classifier, or the hardware cannot run the strategy. */
-itg_status itg_recover_ranges(const itg_graph *g, const itg_hardware *hw,
-                              const itg_preprocess *preprocess, const itg_recover_options *options,
+itg_status itg_recover_ranges(itg_recovery *recovery, const itg_recover_options *options,
                               itg_strategy *strategy, bool *changed, itg_error *err);
 
 /* A table for many strategies: codes of every layer at several widths. They are computed for the
@@ -49,8 +58,7 @@ itg_status itg_recover_ranges(const itg_graph *g, const itg_hardware *hw,
  * widths. */
 typedef struct itg_recovered itg_recovered;
 /* widths [edges of base]: bit b: codes of b bits are wanted, if the edge is a weight. */
-itg_status itg_recover_table(const itg_graph *g, const itg_hardware *hw,
-                             const itg_preprocess *preprocess, const itg_recover_options *options,
+itg_status itg_recover_table(itg_recovery *recovery, const itg_recover_options *options,
                              const itg_strategy *base, const uint32_t *widths, itg_recovered **out,
                              itg_error *err);
 void itg_recovered_destroy(itg_recovered *table);

@@ -31,19 +31,18 @@ void itg_targets_deinit(itg_targets *t)
         t->values[i] = NULL;
     }
     free(t->values);
-    *t = (itg_targets){0, 0, NULL};
+    *t = (itg_targets){0};
 }
 
 static itg_status allocate(const itg_layer *layers, int32_t count, int32_t first, int64_t samples,
                            itg_targets *t, itg_error *err)
 {
-    size_t bytes = 0;
     t->values = calloc((size_t)count + 1, sizeof *t->values);
     t->first = t->end = first;
     for (; t->values && t->end < count; t->end++) {
         size_t size = sample_elements(&layers[t->end]) * (size_t)samples * sizeof **t->values;
-        bytes += size;
-        if (t->end > first && bytes > TARGET_BYTES) return ITG_OK;
+        if (t->end > first && t->bytes + size > TARGET_BYTES) return ITG_OK;
+        t->bytes += size;
         t->values[t->end] = malloc(size);
         if (!t->values[t->end]) break;
     }

@@ -10,6 +10,7 @@
  * are the Add's result. */
 typedef struct itg_targets {
     int32_t first, end;
+    size_t bytes;
     float **values; /* [layers] */
 } itg_targets;
 

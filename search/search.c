@@ -168,6 +168,7 @@ static itg_status calibrate(itg_searching *s, const itg_dataset *data, itg_error
 
 void itg_search_deinit(itg_searching *s)
 {
+    itg_search_end_codes(s);
     itg_evaluator_deinit(&s->evaluator);
     for (int32_t i = 0; i < ITG_SEARCH_ROUNDS; i++)
         itg_recovered_destroy(s->codes[i]);
@@ -222,7 +223,7 @@ static itg_status begin_codes(itg_searching *s, const itg_dataset *data, itg_err
                            s->split.info.count[ITG_SPLIT_CALIBRATION], &s->calibration, err);
     if (status == ITG_OK && t) status = check_place(s, t, err);
     if (status == ITG_OK && t) status = check_place(s, s->base, err);
-    if (status == ITG_OK) status = itg_search_choose_ranges(s, err);
+    if (status == ITG_OK) status = itg_search_begin_codes(s, err);
     s->round = t ? t->round : ITG_ROUND_UNIFORM;
     if (status != ITG_OK || s->round == ITG_ROUND_OWN) return status;
     return itg_search_make_codes(s, s->round, s->round > 0 ? s->base->point : NULL, err);

@@ -52,6 +52,7 @@ typedef struct itg_searching {
     itg_objective objective;
     itg_search_result *result;
     itg_recovered *codes[ITG_SEARCH_ROUNDS]; /* of weights; NULL: the nearest */
+    struct itg_code_maker *maker;            /* of codes (search_codes.c); NULL: none are made */
     bool no_codes;                           /* the nearest ones are better */
     int32_t round;                           /* of the trials now */
     const itg_trial *repeated, *base; /* by itg_search_strategy_at; base: first of its round */
@@ -110,15 +111,17 @@ itg_status itg_search_run_rounds(itg_searching *s, double begun, itg_error *err)
 /* Whether the codes of a trial's weights were made for all of its own widths. */
 bool itg_search_has_own_codes(const itg_searching *s, const itg_trial *trial);
 
-/* search_codes.c, where the search recovers: thresholds of activations by what they do to the
- * outputs, at their widest widths. */
-itg_status itg_search_choose_ranges(const itg_searching *s, itg_error *err);
+/* search_codes.c, where the search recovers: the beginning, with thresholds of activations by what
+ * they do to the outputs, at their widest widths. */
+itg_status itg_search_begin_codes(itg_searching *s, itg_error *err);
+void itg_search_end_codes(itg_searching *s);
 /* There, too: codes of narrow widths for the evaluator and this round. point: made for its widths,
  * and no wider ones; NULL, in round 0: for uniform widths. Where the hardware cannot run what they
  * are made for, s->codes stays NULL. */
 itg_status itg_search_make_codes(itg_searching *s, int32_t round, const int32_t *point,
                                  itg_error *err);
-/* The strategy of a point, with its round's codes. Thread-safe. ITG_INFEASIBLE, ITG_UNBOUNDED: the
+/* The strategy of a point, with its round's codes. Thread-safe but in the round of own codes, where
+ * points are scored one at a time. ITG_INFEASIBLE, ITG_UNBOUNDED: the
  * hardware cannot run it. */
 itg_status itg_search_resolve(const itg_searching *s, int32_t round, const int32_t *point,
                               itg_strategy **out, itg_error *err);

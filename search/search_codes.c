@@ -10,10 +10,78 @@
 #include "search/sums.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BASE_BITS 4
 #define WIDE_BITS 8
 #define WIDEST_BITS 5 /* codes for the inputs of narrow layers harm wide ones */
+
+/* ---- what makes codes ---- */
+
+#define MOST_OWN 16
+
+/* A strategy with own codes, for who asks for it again. */
+typedef struct own_codes {
+    int32_t *point;
+    itg_strategy *strategy;
+} own_codes;
+
+/* One call at a time. */
+typedef struct itg_code_maker {
+    itg_recovery recovery;
+    own_codes own[MOST_OWN];
+    int32_t own_count;
+} itg_code_maker;
+
+static itg_status create_maker(itg_searching *s, itg_error *err)
+{
+    s->maker = calloc(1, sizeof *s->maker);
+    if (!s->maker) return itg_fail(err, ITG_NO_MEMORY, "no memory for codes");
+    s->maker->recovery = (itg_recovery){s->model, s->hw, s->evaluator.preprocess, NULL};
+    return ITG_OK;
+}
+
+void itg_search_end_codes(itg_searching *s)
+{
+    itg_code_maker *m = s->maker;
+    s->maker = NULL;
+    if (!m) return;
+    for (int32_t i = 0; i < m->own_count; i++) {
+        free(m->own[i].point);
+        itg_strategy_destroy(m->own[i].strategy);
+    }
+    itg_recovery_deinit(&m->recovery);
+    free(m);
+}
+
+static size_t point_bytes(const itg_searching *s)
+{
+    return sizeof(int32_t) * (size_t)s->evaluator.points->space.dim_count;
+}
+
+/* NULL: not made yet. */
+static const itg_strategy *find_own(const itg_searching *s, const int32_t *point)
+{
+    const itg_code_maker *m = s->maker;
+    for (int32_t i = 0; i < m->own_count; i++)
+        if (memcmp(m->own[i].point, point, point_bytes(s)) == 0) return m->own[i].strategy;
+    return NULL;
+}
+
+/* Where there is no room, or no memory, it is made again. */
+static void keep_own(const itg_searching *s, const int32_t *point, const itg_strategy *made)
+{
+    itg_code_maker *m = s->maker;
+    if (m->own_count == MOST_OWN) return;
+    own_codes *own = &m->own[m->own_count];
+    own->point = malloc(point_bytes(s) + 1);
+    if (own->point && itg_strategy_clone(made, &own->strategy, NULL) == ITG_OK) {
+        memcpy(own->point, point, point_bytes(s));
+        m->own_count++;
+    } else {
+        free(own->point);
+    }
+}
 
 /* Widths that trials may have; with `bits` of the groups, no wider ones. */
 static void list_widths(const itg_choice_space *groups, const int32_t *bits, uint32_t *widths)
@@ -125,18 +193,18 @@ static itg_status choose_ranges(const itg_searching *s, const base *b, itg_error
         itg_strategy_resolve(s->evaluator.cache, b->bits, b->methods, b->passed_over, &widest, err);
     if (status == ITG_OK) status = fit(s, widest, err);
     if (status == ITG_OK)
-        status = itg_recover_ranges(s->model, s->hw, s->evaluator.preprocess, &options, widest,
-                                    &changed, err);
+        status = itg_recover_ranges(&s->maker->recovery, &options, widest, &changed, err);
     if (status == ITG_OK && changed) status = take_ranges(s, widest, err);
     itg_strategy_destroy(widest);
     return status;
 }
 
-itg_status itg_search_choose_ranges(const itg_searching *s, itg_error *err)
+itg_status itg_search_begin_codes(itg_searching *s, itg_error *err)
 {
     const itg_point_space *points = s->evaluator.points;
     base b = {0};
-    itg_status status = create_base(points->groups, &b, err);
+    itg_status status = create_maker(s, err);
+    if (status == ITG_OK) status = create_base(points->groups, &b, err);
     if (status == ITG_OK) {
         set_uniform(points, WIDE_BITS, &b);
         status = choose_ranges(s, &b, err);
@@ -153,19 +221,28 @@ bool itg_search_tunes(const itg_searching *s)
     return itg_recover_tunes(s->model, &options);
 }
 
+/* Without progress, which only the search's own thread shows. */
+static itg_status make_own(const itg_searching *s, const int32_t *point, itg_strategy *made,
+                           itg_error *err)
+{
+    itg_recover_options options = options_of(s);
+    options.progress = NULL;
+    itg_status status = itg_recover(&s->maker->recovery, &options, made, err);
+    if (status == ITG_OK) status = fit(s, made, err);
+    if (status == ITG_OK) keep_own(s, point, made);
+    return status;
+}
+
 itg_status itg_search_resolve(const itg_searching *s, int32_t round, const int32_t *point,
                               itg_strategy **out, itg_error *err)
 {
+    const itg_strategy *known = round == ITG_ROUND_OWN ? find_own(s, point) : NULL;
+    if (known) return itg_strategy_clone(known, out, err);
     itg_evaluator with = s->evaluator;
-    itg_recover_options options = options_of(s);
     itg_strategy *made = NULL;
-    options.progress = NULL;
     with.recovered = s->codes[round];
     itg_status status = itg_evaluator_resolve(&with, point, &made, err);
-    if (status == ITG_OK && round == ITG_ROUND_OWN) {
-        status = itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, made, err);
-        if (status == ITG_OK) status = fit(s, made, err);
-    }
+    if (status == ITG_OK && round == ITG_ROUND_OWN) status = make_own(s, point, made, err);
     if (status == ITG_OK)
         *out = made;
     else
@@ -203,8 +280,8 @@ static itg_status make_table(itg_searching *s, int32_t round, const base *b, itg
                                              b->passed_over, &strategy, err);
     if (status == ITG_OK) status = fit(s, strategy, err);
     if (status == ITG_OK)
-        status = itg_recover_table(s->model, s->hw, s->evaluator.preprocess, &options, strategy,
-                                   b->widths, &s->codes[round], err);
+        status = itg_recover_table(&s->maker->recovery, &options, strategy, b->widths,
+                                   &s->codes[round], err);
     if (status == ITG_OK && round == 0 && options.mode == ITG_RECOVER_AUTO)
         status = compare(s, round, strategy, err);
     itg_strategy_destroy(strategy);
@@ -256,8 +333,7 @@ itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy **strate
     itg_engine_result *const run = &s->result->run;
     bool passed = true;
     itg_status status = itg_strategy_clone(*strategy, &made, err);
-    if (status == ITG_OK)
-        status = itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, made, err);
+    if (status == ITG_OK) status = itg_recover(&s->maker->recovery, &options, made, err);
     if (status == ITG_OK) status = fit(s, made, err);
     if (status == ITG_OK) status = measure(s, *strategy, &score, &before, err);
     if (status == ITG_OK) status = measure(s, made, &refined.score, &distance, err);

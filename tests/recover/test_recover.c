@@ -22,11 +22,25 @@ static itg_strategy *uniform(const small_network *n, int32_t bits)
     return s;
 }
 
+static itg_recovery recovery_of(const small_network *n)
+{
+    return (itg_recovery){n->model, n->hw, &n->preprocess, NULL};
+}
+
+static itg_status recover_with(const small_network *n, const itg_recover_options *options,
+                               itg_strategy *s)
+{
+    itg_recovery r = recovery_of(n);
+    itg_status status = itg_recover(&r, options, s, NULL);
+    itg_recovery_deinit(&r);
+    return status;
+}
+
 static itg_status recover(const small_network *n, itg_strategy *s, int threads)
 {
     const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = n->data,
                                          .threads = threads};
-    return itg_recover(n->model, n->hw, &n->preprocess, &options, s, NULL);
+    return recover_with(n, &options, s);
 }
 
 static double distortion(const small_network *n, const itg_strategy *s)
@@ -113,7 +127,7 @@ static double distortion_by(const small_network *n, itg_recover_mode mode, int32
     const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .mode = mode, .data = n->data,
                                          .threads = 1};
     itg_strategy *s = uniform(n, bits);
-    assert_int_equal(itg_recover(n->model, n->hw, &n->preprocess, &options, s, NULL), ITG_OK);
+    assert_int_equal(recover_with(n, &options, s), ITG_OK);
     double out = distortion(n, s);
     *layers = layers_with_codes(s);
     itg_strategy_destroy(s);
@@ -174,7 +188,7 @@ static void enough_keeps_the_nearest_codes_of_later_layers(void **state)
     small_network_make(3, "cortex-m", 60, &n);
     itg_strategy *whole = uniform(&n, 3);
     itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = n.data, .threads = 1};
-    assert_int_equal(itg_recover(n.model, n.hw, &n.preprocess, &options, whole, NULL), ITG_OK);
+    assert_int_equal(recover_with(&n, &options, whole), ITG_OK);
     options.enough = is_enough;
     options.progress = begin_layer;
     int finished = 0;
@@ -183,7 +197,7 @@ static void enough_keeps_the_nearest_codes_of_later_layers(void **state)
             end e = {layer, questions, 0, 0};
             itg_strategy *s = uniform(&n, 3);
             options.context = &e;
-            assert_int_equal(itg_recover(n.model, n.hw, &n.preprocess, &options, s, NULL), ITG_OK);
+            assert_int_equal(recover_with(&n, &options, s), ITG_OK);
             int found = layers_with_codes(s);
             assert_true(found == layer || (found > layer && e.asked <= questions));
             if (found > layer && layer == finished) finished++;
@@ -237,9 +251,10 @@ static void tables(void **state)
     for (int32_t e = 0; e < s->edge_count; e++)
         widths[e] = 1u << 3 | 1u << 2;
     const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = n.data, .threads = 2};
+    itg_recovery r = recovery_of(&n);
     itg_recovered *table = NULL;
-    assert_int_equal(
-        itg_recover_table(n.model, n.hw, &n.preprocess, &options, s, widths, &table, NULL), ITG_OK);
+    assert_int_equal(itg_recover_table(&r, &options, s, widths, &table, NULL), ITG_OK);
+    itg_recovery_deinit(&r);
     assert_int_equal(recover(&n, s, 1), ITG_OK);
     assert_int_equal(itg_recovered_apply(table, by_table, NULL), ITG_OK);
     assert_same_edges(s, by_table);
@@ -298,11 +313,59 @@ static void stops(void **state)
         itg_strategy *s = uniform(&n, 3);
         const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = n.data,
                                              .threads = 1, .stop = {after_some, &left}};
-        status = itg_recover(n.model, n.hw, &n.preprocess, &options, s, NULL);
+        status = recover_with(&n, &options, s);
         assert_true(status == ITG_OK || status == ITG_CANCELLED);
         itg_strategy_destroy(s);
     }
     assert_true(asks > 40 + 3); /* samples of the float network, and blocks of each layer */
+    small_network_end(&n);
+}
+
+/* Makes the width of one layer another one: it is not recovered, or is the first that is. */
+static void widen(itg_strategy *s, int32_t layer, int32_t bits)
+{
+    int32_t found = 0;
+    for (int32_t e = 0; e < s->edge_count; e++)
+        if (s->edges[e].bits == 3 && found++ == layer) s->edges[e].bits = bits;
+}
+
+/* What one recovery keeps from strategy to strategy changes nothing: whichever came before, in
+ * which layers are too wide for codes, tables, or recoveries that were stopped anywhere. */
+static void strategies_share_what_follows_from_the_float_network(void **state)
+{
+    (void)state;
+    small_network n;
+    uint32_t widths[64];
+    small_network_make(9, "cortex-m", 160, &n);
+    itg_recovery shared = recovery_of(&n);
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        widths[i] = 1u << 4 | 1u << 2;
+    for (int turn = 0, stopped = 0; turn < 40; turn++) {
+        itg_recovered *table = NULL;
+        int left = turn % 4 == 3 ? 40 * turn : 100000;
+        const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = n.data,
+                                             .threads = 1 + turn % 2, .stop = {after_some, &left}};
+        itg_strategy *a = uniform(&n, 3), *b = uniform(&n, 3);
+        assert_true(a->edge_count <= 64);
+        if (turn % 3 != 1) widen(a, turn % 5 % 3, 8);
+        if (turn % 3 != 1) widen(b, turn % 5 % 3, 8);
+        if (turn % 7 == 2) {
+            const itg_status made = itg_recover_table(&shared, &options, a, widths, &table, NULL);
+            assert_true(made == ITG_OK || (made == ITG_CANCELLED && left <= 0));
+            itg_recovered_destroy(table);
+        }
+        const itg_status status = itg_recover(&shared, &options, a, NULL);
+        assert_true(status == ITG_OK || (status == ITG_CANCELLED && left <= 0));
+        stopped += status == ITG_CANCELLED;
+        if (status == ITG_OK) {
+            assert_int_equal(recover(&n, b, 1), ITG_OK);
+            assert_same_edges(a, b);
+        }
+        itg_strategy_destroy(a);
+        itg_strategy_destroy(b);
+        assert_true(turn < 39 || stopped >= 3);
+    }
+    itg_recovery_deinit(&shared);
     small_network_end(&n);
 }
 
@@ -315,6 +378,7 @@ int main(void)
         cmocka_unit_test(what_is_no_better_is_left_out),
         cmocka_unit_test(tables),
         cmocka_unit_test(files),
-        cmocka_unit_test(stops)};
+        cmocka_unit_test(stops),
+        cmocka_unit_test(strategies_share_what_follows_from_the_float_network)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

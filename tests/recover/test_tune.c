@@ -185,8 +185,9 @@ static void open_network(network *w, const char *target)
                      ITG_OK);
     assert_int_equal(itg_strategy_uniform(w->n.model, w->n.hw, stats, &uniform, &w->s, NULL),
                      ITG_OK);
-    assert_int_equal(itg_recover(w->n.model, w->n.hw, &w->n.preprocess, &options, w->s, NULL),
-                     ITG_OK);
+    itg_recovery r = {w->n.model, w->n.hw, &w->n.preprocess, NULL};
+    assert_int_equal(itg_recover(&r, &options, w->s, NULL), ITG_OK);
+    itg_recovery_deinit(&r);
     assert_int_equal(itg_annotate(w->n.model, w->n.hw, w->s, &a, NULL), ITG_OK);
     for (itg_id n = 0; n < w->n.model->node_count; n++)
         w->layer_count += itg_layer_of(a, n, &w->layers[w->layer_count]);

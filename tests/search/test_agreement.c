@@ -232,7 +232,9 @@ static void compare_recovered(const itg_hardware *hw, const itg_graph *g, itg_st
     itg_annotated *a = NULL;
     itg_error err = {0};
     counts ignored = {0};
-    itg_status status = itg_recover(g, hw, &p, &options, s, &err);
+    itg_recovery r = {g, hw, &p, NULL};
+    itg_status status = itg_recover(&r, &options, s, &err);
+    itg_recovery_deinit(&r);
     if (status != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     assert_int_equal(itg_annotate(g, hw, s, &a, NULL), ITG_OK);
     compare(hw, a, data, seed, overflow, &ignored);
