@@ -135,9 +135,8 @@ itg_status itg_recover_floats_reach(itg_recover_floats *f, int32_t index,
     const itg_calibration_samples samples = itg_recover_floats_samples(f);
     const bool with_odds = f->has_odds && itg_recover_tunes(f->g, options);
     if (index >= f->targets.first && index < f->targets.end) return ITG_OK;
-    itg_status status =
-        itg_targets_fill(f->g, f->layers, f->layer_count, index, &samples, options, &f->targets,
-                         with_odds ? &f->odds : NULL, err);
+    itg_status status = itg_targets_fill(f->g, f->layers, f->layer_count, index, &samples, options,
+                                         &f->targets, with_odds ? &f->odds : NULL, err);
     if (status != ITG_OK) itg_targets_deinit(&f->targets);
     return status;
 }

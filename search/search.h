@@ -108,7 +108,8 @@ static inline bool itg_search_recovers(const itg_searching *s)
 bool itg_search_tunes(const itg_searching *s);
 /* search_rounds.c: the engine, until no further round is of use. */
 itg_status itg_search_run_rounds(itg_searching *s, double begun, itg_error *err);
-/* Whether the codes of a trial's weights were made for all of its own widths. */
+/* Whether the codes of a trial's weights were made for all of its own widths, scales and biases
+ * tuned where that can be. */
 bool itg_search_has_own_codes(const itg_searching *s, const itg_trial *trial);
 
 /* search_codes.c, where the search recovers: the beginning, with thresholds of activations by what

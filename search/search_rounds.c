@@ -70,8 +70,9 @@ static const itg_trial *first_of(const itg_engine_result *run, int32_t round)
 bool itg_search_has_own_codes(const itg_searching *s, const itg_trial *trial)
 {
     const itg_trial *first = first_of(&s->result->run, trial->round);
-    return trial->round == ITG_ROUND_OWN ||
-           (trial->round == ITG_ROUND_BEST && first && trial->index == first->index);
+    const bool is_made_for =
+        trial->round == ITG_ROUND_BEST && first && trial->index == first->index;
+    return trial->round == ITG_ROUND_OWN || (is_made_for && !itg_search_tunes(s));
 }
 
 /* Whether better codes may lead to a cheaper best. */

@@ -789,8 +789,9 @@ itg_goal itg_goal_on(const itg_goal *goal, const itg_hardware *hw);
 
 #define ITG_WORKER_NAME 64
 typedef struct itg_trial {
-    int64_t index;        /* from 0 */
-    int32_t round;        /* of weight codes: 0, unless the search made codes anew (itg_search) */
+    int64_t index; /* from 0 */
+    int32_t round; /* of weight codes: 0: for uniform widths; 1: for those of the round's first
+                      trial; 2: for its own */
     const int32_t *point; /* one per dimension of the choice space: a width, or the index of
                              one of the dimension's values */
     int32_t dim_count;

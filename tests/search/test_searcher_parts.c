@@ -208,7 +208,6 @@ static int32_t bisect(const earlier *e, int32_t reaches, int32_t *asks)
     while (def->ask(state, NULL, &level, &floor) == ITG_OK) {
         int32_t ignored = 0;
         assert_true(level >= 1 && level <= 11);
-        assert_true(floor == 0.5);
         assert_int_equal(def->ask(state, NULL, &ignored, &floor), ITG_WAIT);
         const itg_outcome o = {.feasible = level != 3,
                                .quality = level >= reaches ? 0.6 : 0.4,
@@ -254,6 +253,45 @@ static void the_cheapest_that_reaches_the_floor_after_all_is_found_in_few_asks(v
     assert_int_equal(asks, 0);
 }
 
+/* A point of three dimensions: what the searcher widens, and in which order. */
+static void what_failed_by_least_is_widened_the_cheapest_dimensions_first(void **state)
+{
+    const itg_dim dims[] = {{4, NULL, true, 10, 0},
+                            {4, NULL, true, 1, 0},
+                            {2, NULL, true, 0.5, 0}, /* as wide as it may be */
+                            {4, NULL, true, 2, 0},
+                            {4, NULL, true, 0, 0}, /* costs nothing: it is as wide as it helps */
+                            {4, NULL, false, 1, 0}};
+    const itg_search_space space = {6, dims};
+    const int32_t best[] = {3, 3, 1, 3, 3, 0}, failed[] = {1, 1, 1, 1, 3, 2},
+                  asked[][6] = {{1, 1, 1, 1, 3, 2}, {1, 2, 1, 2, 3, 2}, {1, 2, 1, 1, 3, 2}};
+    const itg_told told[] = {
+        {best, {.feasible = true, .cost = 100, .quality = 0.6, .distortion = 0.1}},
+        {failed, {.feasible = true, .cost = 60, .quality = 0.3, .distortion = 0.2}}};
+    const itg_searcher_options options = {.quality_floor = 0.5, .past = told, .past_count = 2};
+    const itg_searcher_def *def = &itg_searcher_cheaper;
+    (void)state;
+    for (int cheap = 0; cheap < 2; cheap++) { /* of little to gain there is no use */
+        void *s = calloc(1, def->state_size);
+        int32_t levels[6], asks = 0;
+        double floor = -INFINITY;
+        assert_int_equal(def->init(s, &space, &options, NULL), ITG_OK);
+        while (def->ask(s, NULL, levels, &floor) == ITG_OK) {
+            assert_true(asks < 3);
+            assert_memory_equal(levels, asked[asks], sizeof levels);
+            const itg_outcome o = {.feasible = true,
+                                   .cost = asks == 0 && cheap ? 98.9 : 60 + 3 * asks,
+                                   .quality = asks == 1 ? 0.5 : 0.4};
+            assert_int_equal(def->tell(s, levels, &o), ITG_OK);
+            asks++;
+        }
+        assert_int_equal(asks, cheap ? 1 : 3);
+        assert_true(floor < 0);
+        def->deinit(s);
+        free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +302,7 @@ int main(void)
         cmocka_unit_test(a_lucky_point_does_not_move_the_cap),
         cmocka_unit_test(points_are_found_again),
         cmocka_unit_test(the_cheapest_that_reaches_the_floor_after_all_is_found_in_few_asks),
+        cmocka_unit_test(what_failed_by_least_is_widened_the_cheapest_dimensions_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
