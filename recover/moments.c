@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns of which a tile, and some tiles that it is multiplied with, stay in the caches. */
-enum { TILE = ITG_MOMENTS_TILE, PART = 1024 };
+/* Of a part's columns a tile, and some tiles that it is multiplied with, stay in the caches. */
+enum { TILE = ITG_MOMENTS_TILE, PART = ITG_MOMENTS_PART };
 
 static size_t plane_rows(const itg_digits *d)
 {
@@ -39,30 +39,44 @@ static int16_t *row_of(const itg_digits *d, int32_t plane, int64_t group, int64_
     return d->data + place * (size_t)d->columns;
 }
 
-void itg_digits_set(itg_digits *d, int64_t group, int64_t row, int64_t column, int64_t *values,
+/* Takes the lowest digits off. */
+ITG_CLONES static void recover_take_digits(int32_t *values, int64_t count, int16_t *out)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const int32_t low = ((values[i] + 128) & 255) - 128;
+        out[i] = (int16_t)low;
+        values[i] = (values[i] - low) >> 8;
+    }
+}
+
+ITG_CLONES static void recover_put_digits(const int32_t *values, int64_t count, int16_t *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = (int16_t)values[i];
+}
+
+void itg_digits_set(itg_digits *d, int64_t group, int64_t row, int64_t column, int32_t *values,
                     int64_t count)
 {
-    for (int32_t p = 0; p < d->planes; p++) {
-        int16_t *out = row_of(d, p, group, row) + column;
-        bool last = p + 1 == d->planes;
-        for (int64_t i = 0; i < count; i++) {
-            int64_t low = last ? values[i] : ((values[i] + 128) & 255) - 128;
-            out[i] = (int16_t)low;
-            values[i] = (values[i] - low) >> 8;
-        }
-    }
+    for (int32_t p = 0; p + 1 < d->planes; p++)
+        recover_take_digits(values, count, row_of(d, p, group, row) + column);
+    recover_put_digits(values, count, row_of(d, d->planes - 1, group, row) + column);
+}
+
+/* Digits are of -256..256, and a row has fewer than 2^20 of them. */
+ITG_CLONES static int32_t recover_sum_digits(const int16_t *digits, int64_t count)
+{
+    int32_t sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += digits[i];
+    return sum;
 }
 
 int64_t itg_digits_sum(const itg_digits *d, int64_t group, int64_t row)
 {
     int64_t sum = 0;
-    for (int32_t p = d->planes - 1; p >= 0; p--) {
-        const int16_t *digits = row_of(d, p, group, row);
-        int64_t plane = 0;
-        for (int64_t i = 0; i < d->columns; i++)
-            plane += digits[i];
-        sum = sum * 256 + plane;
-    }
+    for (int32_t p = d->planes - 1; p >= 0; p--)
+        sum = sum * 256 + recover_sum_digits(row_of(d, p, group, row), d->columns);
     return sum;
 }
 

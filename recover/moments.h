@@ -7,6 +7,7 @@
 
 #define ITG_MOMENTS_TILE 4
 #define ITG_MOMENTS_COLUMNS 8192 /* at most: sums of products of digits then fit 32 bits */
+#define ITG_MOMENTS_PART 1024    /* columns that are multiplied at a time: fewer take longer each */
 
 /* Groups of rows of integers. */
 typedef struct itg_digits {
@@ -21,7 +22,7 @@ itg_status itg_digits_create(int64_t groups, int64_t rows, int64_t columns, int3
 void itg_digits_deinit(itg_digits *digits);
 void itg_digits_clear(itg_digits *digits);
 /* Sets `count` numbers of a row from a column on; overwrites `values`. */
-void itg_digits_set(itg_digits *digits, int64_t group, int64_t row, int64_t column, int64_t *values,
+void itg_digits_set(itg_digits *digits, int64_t group, int64_t row, int64_t column, int32_t *values,
                     int64_t count);
 /* The sum of a row. */
 int64_t itg_digits_sum(const itg_digits *digits, int64_t group, int64_t row);

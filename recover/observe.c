@@ -1,6 +1,8 @@
 #include "recover/observe.h"
+#include "kernels/clones.h"
 #include "kernels/math.h"
 #include "kernels/requant.h"
+#include "kernels/rounding.h"
 #include "realize/batch.h"
 #include "recover/moments.h"
 #include <math.h>
@@ -14,11 +16,14 @@
 #define MOST_INPUT 32767.0             /* in units of the step: the most that the digits hold */
 #define MOST_TARGET 8000000.0          /* in units of the step: the most that the digits hold */
 #define MOST_DIGITS (INT64_C(1) << 27) /* at one time: 256 MB */
+#define DIGITS (INT64_C(1) << 21)      /* wanted at one time: 4 MB, which caches hold */
 
 /* Memory of a worker for the positions of a sample, each [taken]. */
 typedef struct room {
-    int64_t *positions, *codes;
+    int64_t *positions, *inputs;
     itg_corner *corners;
+    double *targets;
+    int32_t *codes;
 } room;
 
 /* Runs and gathers several blocks in parallel, then multiplies. */
@@ -71,15 +76,28 @@ static double real_at(const observer *w, const itg_tensor *x, int64_t i)
 }
 
 /* Returns an input less its zero point; a float in units of input_scale, 0 if it is not finite. */
-static int64_t input_at(const observer *w, const itg_tensor *x, int64_t i)
+static int32_t input_at(const observer *w, const itg_tensor *x, int64_t i)
 {
     if (!w->xq) {
         const float real = ((const float *)x->data)[i];
-        return isfinite(real) ? (int64_t)itg_round_half_even((double)real / w->moments->input_scale)
+        return isfinite(real) ? (int32_t)itg_round_half_even((double)real / w->moments->input_scale)
                               : 0;
     }
-    if (x->dtype == ITG_U8) return ((const uint8_t *)x->data)[i] - w->xq->zero_point;
-    return itg_load(x->dtype, x->data, i) - w->xq->zero_point;
+    return (int32_t)(itg_load(x->dtype, x->data, i) - w->xq->zero_point);
+}
+
+/* Codes of the inputs at `from`, [n], less their zero point; where that is negative 0. */
+static void take_inputs(const observer *w, const itg_tensor *x, const int64_t *from, int64_t n,
+                        int32_t *out)
+{
+    const uint8_t *const u = x->data;
+    const int32_t zero = w->xq ? w->xq->zero_point : 0;
+    if (x->dtype == ITG_U8)
+        for (int64_t j = 0; j < n; j++)
+            out[j] = from[j] < 0 ? 0 : u[from[j]] - zero;
+    else
+        for (int64_t j = 0; j < n; j++)
+            out[j] = from[j] < 0 ? 0 : input_at(w, x, from[j]);
 }
 
 static void measure(observer *w, int worker, const itg_tensor *x)
@@ -96,22 +114,29 @@ static void measure(observer *w, int worker, const itg_tensor *x)
 
 static void gather_inputs(observer *w, const itg_tensor *x, int64_t column, const room *m)
 {
-    int64_t *codes = m->codes;
     const itg_layer *l = w->o->layer;
     for (int64_t g = 0; g < l->groups; g++)
         for (int64_t k = 0; k < l->depth; k++) {
-            itg_layer_inputs(l, g, k, m->corners, codes);
-            for (int64_t j = 0; j < l->taken; j++)
-                codes[j] = codes[j] < 0 ? 0 : input_at(w, x, codes[j]);
-            itg_digits_set(&w->x, g, k, column, codes, l->taken);
+            itg_layer_inputs(l, g, k, m->corners, m->inputs);
+            take_inputs(w, x, m->inputs, l->taken, m->codes);
+            itg_digits_set(&w->x, g, k, column, m->codes, l->taken);
         }
 }
 
-/* Returns t in units of the step. */
-static int64_t target_code(const observer *w, double t)
+/* Targets in units of a step, the nearest integers, half to even (as itg_round_half_even). a_step:
+ * steps in 1, a power of two. */
+ITG_CLONES static void recover_round_targets(const double *t, double a_step, int64_t n,
+                                             int32_t *out)
 {
-    t = itg_round_half_even(t / w->moments->step);
-    return (int64_t)(t > MOST_TARGET ? MOST_TARGET : t > -MOST_TARGET ? t : -MOST_TARGET);
+    for (int64_t j = 0; j < n; j++) {
+        const double steps = t[j] * a_step;
+        const double x = steps > MOST_TARGET    ? MOST_TARGET
+                         : steps > -MOST_TARGET ? steps
+                                                : -MOST_TARGET;
+        const double size = x < 0 ? -x : x;
+        const int32_t rounded = (int32_t)((size + ITG_NO_FRACTION_F64) - ITG_NO_FRACTION_F64);
+        out[j] = x < 0 ? -rounded : rounded;
+    }
 }
 
 /* targets [taken][channels] */
@@ -119,14 +144,14 @@ static void gather_targets(observer *w, const itg_tensor *other, int64_t column,
                            const float *targets, const room *m)
 {
     const itg_layer *l = w->o->layer;
-    int64_t channels = itg_layer_channels(l);
+    const int64_t channels = itg_layer_channels(l), taken = l->taken;
     for (int64_t c = 0; c < channels; c++) {
-        for (int64_t j = 0; j < l->taken; j++) {
-            double t = (double)targets[j * channels + c];
-            if (other) t -= real_at(w, other, itg_layer_output(l, c, m->positions[j]));
-            m->codes[j] = target_code(w, t);
-        }
-        itg_digits_set(&w->t, c / l->rows, c % l->rows, column, m->codes, l->taken);
+        for (int64_t j = 0; j < taken; j++)
+            m->targets[j] = (double)targets[j * channels + c];
+        for (int64_t j = 0; other && j < taken; j++)
+            m->targets[j] -= real_at(w, other, itg_layer_output(l, c, m->positions[j]));
+        recover_round_targets(m->targets, 1 / w->moments->step, taken, m->codes);
+        itg_digits_set(&w->t, c / l->rows, c % l->rows, column, m->codes, taken);
     }
 }
 
@@ -338,8 +363,10 @@ static itg_status create_plan(observer *w, itg_program **program, itg_error *err
 static void free_room(room *m)
 {
     free(m->positions);
-    free(m->codes);
+    free(m->inputs);
     free(m->corners);
+    free(m->targets);
+    free(m->codes);
 }
 
 static itg_status create_memory(observer *w, itg_error *err)
@@ -347,7 +374,11 @@ static itg_status create_memory(observer *w, itg_error *err)
     const itg_layer *l = w->o->layer;
     int32_t planes = !w->xq || w->xq->bits > 8 ? INPUT_DIGITS : 1;
     int64_t block = l->taken * ITG_RECOVER_BLOCK;
-    int64_t columns = MOST_DIGITS / (l->groups * (l->depth * planes + l->rows * TARGET_DIGITS));
+    const int64_t rows = l->groups * (l->depth * planes + l->rows * TARGET_DIGITS);
+    const int64_t shared = w->threads * block; /* a block for each thread */
+    int64_t columns = DIGITS / rows > shared ? DIGITS / rows : shared;
+    if (columns < ITG_MOMENTS_PART) columns = ITG_MOMENTS_PART;
+    if (columns > MOST_DIGITS / rows) columns = MOST_DIGITS / rows;
     if (columns > ITG_MOMENTS_COLUMNS) columns = ITG_MOMENTS_COLUMNS;
     columns = columns > block ? columns / block * block : block;
     bool ok = true;
@@ -357,9 +388,11 @@ static itg_status create_memory(observer *w, itg_error *err)
     for (int i = 0; w->rooms && i < w->threads; i++) {
         room *m = &w->rooms[i];
         m->positions = calloc((size_t)l->taken, sizeof *m->positions);
-        m->codes = calloc((size_t)l->taken, sizeof *m->codes);
+        m->inputs = calloc((size_t)l->taken, sizeof *m->inputs);
         m->corners = calloc((size_t)l->taken, sizeof *m->corners);
-        ok = ok && m->positions && m->codes && m->corners;
+        m->targets = calloc((size_t)l->taken, sizeof *m->targets);
+        m->codes = calloc((size_t)l->taken, sizeof *m->codes);
+        ok = ok && m->positions && m->inputs && m->corners && m->targets && m->codes;
     }
     if (!ok || !w->batches || !w->rooms || !w->largest)
         return itg_fail(err, ITG_NO_MEMORY, "no memory to run the layers");

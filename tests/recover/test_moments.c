@@ -21,7 +21,7 @@ static matrix make(itg_rng *rng, int64_t groups, int64_t rows, int64_t columns, 
                    int64_t most)
 {
     matrix m = {groups, rows, columns, most, planes, NULL, {0}};
-    int64_t row[512];
+    int32_t row[512];
     m.values = malloc((size_t)(groups * rows * columns) * sizeof *m.values);
     assert_int_equal(itg_digits_create(groups, rows, columns, planes, &m.digits, NULL), ITG_OK);
     for (int64_t g = 0; g < groups; g++)
@@ -29,7 +29,8 @@ static matrix make(itg_rng *rng, int64_t groups, int64_t rows, int64_t columns, 
             for (int64_t c = 0; c < columns; c++) {
                 int64_t v = (int64_t)itg_rng_below(rng, (uint64_t)(2 * most + 1)) - most;
                 if (c % 7 == 0) v = (r + c) % 2 ? most : -most;
-                row[c % 512] = m.values[(g * rows + r) * columns + c] = v;
+                m.values[(g * rows + r) * columns + c] = v;
+                row[c % 512] = (int32_t)v;
                 if (c % 512 != 511 && c + 1 < columns) continue;
                 itg_digits_set(&m.digits, g, r, c / 512 * 512, row, c % 512 + 1);
             }
