@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_MACS 5e9    /* of all samples */
+#define MOST_MACS 3.5e10 /* of all samples, with what their values take */
 #define MOST_INPUTS 64e6 /* elements of all samples */
 #define KEPT_BYTES ((size_t)256 << 20)
 enum { LEAST_SAMPLES = 1024, MOST_SAMPLES = 4096 };
@@ -14,14 +14,15 @@ enum { LEAST_SAMPLES = 1024, MOST_SAMPLES = 4096 };
  * them in the time that others need for the least. */
 int64_t itg_recover_samples(const itg_graph *g, int64_t stated)
 {
-    double macs = 1 + itg_hardware_all_macs(g), inputs = 1;
+    double inputs = 1;
     if (stated > 0) return stated;
     for (int32_t i = 0; i < g->input_count; i++) {
         int64_t elements = 0;
         if (itg_shape_elements(&g->values[g->inputs[i]].shape, &elements))
             inputs += (double)elements;
     }
-    const double samples = fmin(MOST_MACS / macs, MOST_INPUTS / inputs);
+    const double samples =
+        fmin((double)itg_tune_samples(g, MOST_SAMPLES, MOST_MACS), MOST_INPUTS / inputs);
     return samples < LEAST_SAMPLES  ? LEAST_SAMPLES
            : samples > MOST_SAMPLES ? MOST_SAMPLES
                                     : (int64_t)samples;

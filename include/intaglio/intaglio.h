@@ -309,7 +309,8 @@ typedef enum itg_recover_mode {
 const char *itg_recover_mode_name(itg_recover_mode mode);
 bool itg_recover_mode_from_name(const char *name, itg_recover_mode *out);
 /* Returns how many samples calibration and the choice of codes use by default: 1024, and up to 4096
- * for a small network: 5e9 multiply-accumulates and 64e6 elements of inputs in all. */
+ * for a small network: 3.5e10 multiply-accumulates (an element of a value counts as 32) and 64e6
+ * elements of inputs in all. */
 int64_t itg_default_samples(const itg_model *model);
 /* Finds codes, scales and biases of weights with which each layer's outputs come nearest to the
  * float network's, in place of the nearest codes. Thresholds of a classifier's activations change,

@@ -18,7 +18,8 @@ static void small_networks_take_more(void **state)
 {
     (void)state;
     assert_int_equal(samples_of("1,10", "10,10", "1,10"), 4096);
-    assert_int_equal(samples_of("1,2000", "2000,1000", "1,1000"), 2499); /* 5e9 / 2,000,001 */
+    /* 3.5e10 / (20,000,001 + 32 * 12,000) */
+    assert_int_equal(samples_of("1,2000", "2000,10000", "1,10000"), 1717);
     assert_int_equal(samples_of("100,2000", "2000,1000", "100,1000"), 1024);
 }
 
