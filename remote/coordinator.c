@@ -111,6 +111,11 @@ static void submit(void *context, itg_work *work)
     itg_error err = {0};
     itg_sent *s = add(c, work);
     if (!s) return; /* no memory: wait will have nothing to return, which ends the search */
+    if (!itg_work_is_shared(work)) {
+        itg_work_evaluate(work, c->o.threads);
+        s->state = ITG_SENT_DONE;
+        return;
+    }
     if (c->count == 1) c->heard = now(c);
     itg_status status = itg_coordinator_prepare(c, work, &err);
     if (status == ITG_OK) status = itg_work_request(work, &s->request, &err);

@@ -26,8 +26,7 @@ static itg_status run_round(itg_searching *s, int32_t round, const beginning *fr
                             const itg_objective *objective, double begun, itg_error *err)
 {
     const itg_search_options *o = s->options;
-    /* own codes are made here: they need the calibration samples */
-    const bool is_elsewhere = s->hooks && s->hooks->evaluator && round != ITG_ROUND_OWN;
+    const bool has_evaluator = s->hooks && s->hooks->evaluator;
     const itg_workers host = itg_search_host_workers(s);
     itg_engine_options options = {.searcher = from->searcher,
                                   .parameters = from->parameters,
@@ -41,7 +40,7 @@ static itg_status run_round(itg_searching *s, int32_t round, const beginning *fr
                                   .patience = o->patience,
                                   .tolerance = o->tolerance,
                                   .seed = o->seed,
-                                  .workers = is_elsewhere ? &host : NULL,
+                                  .workers = has_evaluator ? &host : NULL,
                                   .threads = o->threads,
                                   .score = itg_search_score_point,
                                   .score_context = s,

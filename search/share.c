@@ -12,6 +12,9 @@
 static itg_status check(const itg_searching *s, itg_error *err)
 {
     const itg_reference *outputs = &s->sets[ITG_SET_SEARCH].outputs;
+    if (s->round == ITG_ROUND_OWN)
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "codes of weights for the trial's own widths are made by the search");
     for (int i = 0; i < ITG_USER_METRICS; i++)
         if (*s->options->goal.user[i].info.name)
             return itg_fail(err, ITG_UNSUPPORTED,
@@ -109,6 +112,11 @@ static itg_status fill(const itg_searching *s, itg_share *share, itg_error *err)
 int32_t itg_work_round(const itg_work *work)
 {
     return work->searching->round;
+}
+
+bool itg_work_is_shared(const itg_work *work)
+{
+    return work->searching->round != ITG_ROUND_OWN;
 }
 
 itg_status itg_work_share(const itg_work *work, itg_share **out, itg_error *err)

@@ -916,8 +916,9 @@ typedef struct itg_work itg_work;
 /* Evaluates the trials of a search in place of its own threads: on a device, on other machines. The
  * thread that called itg_search calls these functions; trials may be evaluated meanwhile by others,
  * and come back in any order. The order of the trials, and what a searcher is told, do not depend
- * on it. The float network, uniform 8 bits, the hold-out and the hago baseline are still evaluated
- * by the library. */
+ * on it. A trial with codes of its own (itg_trial.round 2) is out alone: itg_work_strategy and
+ * itg_work_evaluate make its codes, which takes longer. The float network, uniform 8 bits, the
+ * hold-out and the hago baseline are still evaluated by the library. */
 typedef struct itg_search_evaluator {
     int32_t version;
     void *context;

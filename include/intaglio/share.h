@@ -32,9 +32,12 @@ typedef struct itg_share {
 /* ---- on the side of the search ---- */
 /* Which trials share: those of the same round. */
 int32_t itg_work_round(const itg_work *work);
+/* False: the trial's codes of weights are its own (itg_trial.round 2), and are made in the search's
+ * process: itg_work_evaluate finishes it. Such trials are few, and out one at a time. */
+bool itg_work_is_shared(const itg_work *work);
 /* What the trials of the work's round share. ITG_UNSUPPORTED: the goal's quality is a metric of the
  * calling program, which no other process has; or the float network's outputs are too large to be
- * kept (64 MiB) and come from kernels that other machines do not have. */
+ * kept (64 MiB) and come from kernels that other machines do not have; or it is not shared. */
 itg_status itg_work_share(const itg_work *work, itg_share **out, itg_error *err);
 void itg_share_destroy(itg_share *share);
 /* A request that every scorer of this share must answer in the same way, and the answer, which this

@@ -5,6 +5,7 @@ chaos     4 workers; workers and the server (with and without its data) are kill
 liar      one worker's connection turns one digit of one digest: both workers are named, the liar as wrong, and resuming without it
           gives what one machine gives
 refusals  workers refuse another version's search, a search whose proof they fail, and hostile descriptions; a wrong password
+rounds    a search to its end, whose last trials have codes of their own: the trials of one machine, those made by the search
 tls       rediss://, with a certificate that is trusted and one that is not
 """
 import hashlib
@@ -268,6 +269,25 @@ def refusals(server):
     print(f"refusals: {len(cases) + 3} cases")
 
 
+def rounds():
+    """The example is searched to its end, here and by a worker; all but the last round's trials are the worker's."""
+    server = Server(path("rounds"))
+    words = [PROGRAM, "search", *SEARCH[:SEARCH.index("--searcher")], "--searcher", "hago-greedy", "-q"]
+    for name, extra in (("here", []), ("there", ["--workers", f"redis://127.0.0.1:{server.port}/test"])):
+        worker = Worker(server.port) if extra else None
+        end_search(start(words + ["--db", path(name + ".db"), "-o", path(name + ".json"), *extra], stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, text=True), f"rounds: {name}")
+        if worker:
+            worker.kill()
+    server.end()
+    same_as((open(path("here.json"), "rb").read(), trials(path("here.db"))), "there.db", "there.json", "rounds")
+    with sqlite3.connect(path("there.db")) as log:
+        made = log.execute("SELECT round, count(*), count(worker) FROM trials WHERE seconds > 0 GROUP BY round").fetchall()
+    if [row[0] for row in made] != [0, 1, 2] or any((row[2] > 0) != (row[0] < 2) for row in made):
+        fail(f"rounds: (round, trials, by workers) are {made}")
+    print(f"rounds: (round, trials, by workers): {made}")
+
+
 def tls(one):
     if not shutil.which("openssl"):
         print("tls: skipped, there is no openssl to make a certificate with")
@@ -314,7 +334,7 @@ def main():
     os.makedirs(path("cache"))
     began = time.time()
     one = one_machine()
-    cases = sys.argv[3:] or ["chaos", "liar", "refusals", "tls"]
+    cases = sys.argv[3:] or ["chaos", "liar", "refusals", "rounds", "tls"]
     server = None
     if "chaos" in cases:
         chaos(one)
@@ -324,6 +344,8 @@ def main():
         refusals(server)
     elif server:
         server.end()
+    if "rounds" in cases:
+        rounds()
     if "tls" in cases:
         tls(one)
     print(f"{time.time() - began:.1f} s")

@@ -188,20 +188,29 @@ static void same_trials(const itg_search_result *a, const itg_search_result *b)
     assert_int_equal(itg_search_best(a)->index, itg_search_best(b)->index);
 }
 
+/* Returns the round of the last trial. */
+static int32_t compare_with(const small_network *n, const itg_search_options *o, host *h)
+{
+    itg_search_result *own = NULL, *hosted = NULL;
+    itg_error err = {.message = ""};
+    assert_int_equal(search(n, o, NULL, &own, &err), ITG_OK);
+    if (search(n, o, h, &hosted, &err) != ITG_OK) fail_msg("%s", err.message);
+    assert_true(h->count > 1);
+    same_trials(own, hosted);
+    const int64_t last = itg_search_trial_count(own) - 1;
+    const int32_t round = itg_search_trial_at(own, last)->round;
+    itg_search_result_destroy(own);
+    itg_search_result_destroy(hosted);
+    return round;
+}
+
 static void compare(const char *target, const char *searcher, bool no_racing, bool by_library)
 {
     small_network n;
     const itg_search_options o = options_of(searcher, no_racing);
-    itg_search_result *own = NULL, *hosted = NULL;
     host h = {.by_library = by_library};
-    itg_error err = {.message = ""};
     small_network_make(7, target, 120, &n);
-    assert_int_equal(search(&n, &o, NULL, &own, &err), ITG_OK);
-    if (search(&n, &o, &h, &hosted, &err) != ITG_OK) fail_msg("%s", err.message);
-    assert_true(h.count > 1);
-    same_trials(own, hosted);
-    itg_search_result_destroy(own);
-    itg_search_result_destroy(hosted);
+    compare_with(&n, &o, &h);
     small_network_end(&n);
 }
 
@@ -220,6 +229,26 @@ static void a_host_with_the_librarys_score_races_too(void **state)
     (void)state;
     compare("cortex-m", "greedy", false, true);
     compare("x86-vnni", "anneal", false, true);
+}
+
+/* Trials of the last round have codes of their own; whoever evaluates them, they are made once. */
+static void a_host_has_trials_with_codes_of_their_own_too(void **state)
+{
+    small_network n;
+    itg_search_options o = options_of("greedy", false);
+    host h = {.by_library = true};
+    (void)state;
+    o.seed = 1;
+    o.trials = 0;
+    o.recover = ITG_RECOVER_ROUND;
+    o.weight_bits = (itg_bits_range){2, 5};
+    o.activation_bits = (itg_bits_range){8, 8};
+    o.calibration_samples = 128;
+    o.search_samples = 0;
+    assert_true(itg_goal_constrain(&o.goal, ITG_METRIC_ACCURACY, 0.1, true));
+    small_network_make(2, "cortex-m", 384, &n);
+    assert_int_equal(compare_with(&n, &o, &h), 2);
+    small_network_end(&n);
 }
 
 static void fails(host *h, itg_status status, const char *text)
@@ -288,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_host_that_scores_by_itself_gives_the_same_trials),
         cmocka_unit_test(a_host_with_the_librarys_score_races_too),
+        cmocka_unit_test(a_host_has_trials_with_codes_of_their_own_too),
         cmocka_unit_test(what_a_host_does_wrong_ends_the_search),
         cmocka_unit_test(a_cancelled_trial_ends_the_search_with_what_it_has),
         cmocka_unit_test(another_version_is_refused),
