@@ -140,7 +140,10 @@ static itg_status make_strategy(itg_searching *s, itg_error *err)
     if (r->run.best.index < 0) return ITG_OK;
     itg_scoring scoring = {.set = &s->sets[ITG_SET_HOLDOUT], .threads = s->options->threads};
     itg_strategy_file *file = NULL;
+    const itg_stop stop = s->evaluator.stop;
+    s->evaluator.stop = (itg_stop){0}; /* a best without its strategy is of no use */
     itg_status status = itg_search_make_file(s, r->run.best.round, r->run.best.point, &file, err);
+    s->evaluator.stop = stop;
     if (status != ITG_OK) return status;
     r->strategy = file;
     if (itg_search_recovers(s) && !s->repeated && !itg_search_has_own_codes(s, &r->run.best))

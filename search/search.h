@@ -122,8 +122,7 @@ void itg_search_end_codes(itg_searching *s);
 itg_status itg_search_make_codes(itg_searching *s, int32_t round, const int32_t *point,
                                  itg_error *err);
 /* The strategy of a point, with its round's codes. Thread-safe but in the round of own codes, where
- * points are scored one at a time. ITG_INFEASIBLE, ITG_UNBOUNDED: the
- * hardware cannot run it. */
+ * points are scored one at a time. ITG_INFEASIBLE, ITG_UNBOUNDED: the hardware cannot run it. */
 itg_status itg_search_resolve(const itg_searching *s, int32_t round, const int32_t *point,
                               itg_strategy **out, itg_error *err);
 /* Makes the strategy's codes once more, for the inputs that its own layers give; where they are
