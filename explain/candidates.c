@@ -43,6 +43,7 @@ static itg_status make_space(changing *c)
 itg_status changes_begin(changing *c)
 {
     explaining *x = c->x;
+    c->recovery = (itg_recovery){x->g, x->file->hardware, &x->file->preprocess, NULL};
     c->calibration = x->o->calibration ? x->o->calibration : x->all.data;
     itg_status status = make_space(c);
     if (status == ITG_OK)
@@ -56,6 +57,7 @@ itg_status changes_begin(changing *c)
 
 void changes_end(changing *c)
 {
+    itg_recovery_deinit(&c->recovery);
     itg_threshold_cache_destroy(c->cache);
     itg_stats_destroy(c->stats);
     itg_choice_space_destroy(c->space);
@@ -138,10 +140,8 @@ static itg_status recover_edge(changing *c, int32_t edge, int32_t bits, itg_stra
     uint32_t *widths = calloc((size_t)into->edge_count + 1, sizeof *widths);
     if (!widths) return itg_fail(x->err, ITG_NO_MEMORY, "no memory for widths");
     widths[edge] = UINT32_C(1) << bits;
-    itg_recovery recovery = {x->g, x->file->hardware, &x->file->preprocess, NULL};
     itg_status status =
-        itg_recover_table(&recovery, &options, x->file->strategy, widths, &table, x->err);
-    itg_recovery_deinit(&recovery);
+        itg_recover_table(&c->recovery, &options, x->file->strategy, widths, &table, x->err);
     if (status == ITG_OK) status = itg_recovered_apply(table, into, x->err);
     itg_recovered_destroy(table);
     free(widths);

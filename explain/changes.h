@@ -17,6 +17,7 @@ typedef struct changing {
     itg_choice_space *space;
     itg_stats *stats;
     itg_threshold_cache *cache;
+    itg_recovery recovery;         /* of codes, on the calibration samples */
     int32_t *bits;                 /* [groups]: those of the strategy */
     int32_t *passed_over;          /* the same */
     itg_threshold_method *methods; /* [groups] */

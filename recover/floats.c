@@ -35,13 +35,18 @@ static int64_t count_samples(const itg_graph *g, const itg_recover_options *o)
     return o->data->shape.dims[0] < most ? o->data->shape.dims[0] : most;
 }
 
+static bool can_tune(const itg_graph *g, const itg_recover_options *options, int64_t samples)
+{
+    return (options->mode == ITG_RECOVER_AUTO || options->mode == ITG_RECOVER_ROUND) &&
+           itg_tune_can(g, samples);
+}
+
 bool itg_recover_tunes(const itg_graph *g, const itg_recover_options *options)
 {
     const itg_calibration_samples none = {0};
     itg_tune_odds odds;
-    const bool has_odds = itg_tune_odds_init(g, &none, options, &odds);
-    return has_odds && (options->mode == ITG_RECOVER_AUTO || options->mode == ITG_RECOVER_ROUND) &&
-           itg_tune_can(g, count_samples(g, options));
+    return itg_tune_odds_init(g, &none, options, &odds) &&
+           can_tune(g, options, count_samples(g, options));
 }
 
 /* ---- life ---- */
@@ -134,8 +139,8 @@ itg_status itg_recover_floats_reach(itg_recover_floats *f, int32_t index,
                                     const itg_recover_options *options, itg_error *err)
 {
     const itg_calibration_samples samples = itg_recover_floats_samples(f);
-    const bool with_odds = f->has_odds && itg_recover_tunes(f->g, options);
     if (index >= f->targets.first && index < f->targets.end) return ITG_OK;
+    const bool with_odds = f->has_odds && can_tune(f->g, options, f->samples);
     itg_status status = itg_targets_fill(f->g, f->layers, f->layer_count, index, &samples, options,
                                          &f->targets, with_odds ? &f->odds : NULL, err);
     if (status != ITG_OK) itg_targets_deinit(&f->targets);

@@ -221,14 +221,21 @@ bool itg_search_tunes(const itg_searching *s)
     return itg_recover_tunes(s->model, &options);
 }
 
+/* Codes for the strategy's own widths. */
+static itg_status recover(const itg_searching *s, const itg_recover_options *options,
+                          itg_strategy *strategy, itg_error *err)
+{
+    itg_status status = itg_recover(&s->maker->recovery, options, strategy, err);
+    return status == ITG_OK ? fit(s, strategy, err) : status;
+}
+
 /* Without progress, which only the search's own thread shows. */
 static itg_status make_own(const itg_searching *s, const int32_t *point, itg_strategy *made,
                            itg_error *err)
 {
     itg_recover_options options = options_of(s);
     options.progress = NULL;
-    itg_status status = itg_recover(&s->maker->recovery, &options, made, err);
-    if (status == ITG_OK) status = fit(s, made, err);
+    itg_status status = recover(s, &options, made, err);
     if (status == ITG_OK) keep_own(s, point, made);
     return status;
 }
@@ -333,8 +340,7 @@ itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy **strate
     itg_engine_result *const run = &s->result->run;
     bool passed = true;
     itg_status status = itg_strategy_clone(*strategy, &made, err);
-    if (status == ITG_OK) status = itg_recover(&s->maker->recovery, &options, made, err);
-    if (status == ITG_OK) status = fit(s, made, err);
+    if (status == ITG_OK) status = recover(s, &options, made, err);
     if (status == ITG_OK) status = measure(s, *strategy, &score, &before, err);
     if (status == ITG_OK) status = measure(s, made, &refined.score, &distance, err);
     const bool met = itg_objective_meets(&s->objective, best),

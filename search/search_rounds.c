@@ -58,20 +58,20 @@ static itg_status run_round(itg_searching *s, int32_t round, const beginning *fr
 
 /* ---- later rounds ---- */
 
-static const itg_trial *first_of(const itg_engine_result *run, int32_t round)
+/* The trial whose widths the codes of the second round were made for; NULL: there is none. */
+static const itg_trial *first_of_second(const itg_engine_result *run)
 {
     int64_t i = 0;
-    while (i < run->trial_count && run->trials[i].round != round)
+    while (i < run->trial_count && run->trials[i].round != ITG_ROUND_BEST)
         i++;
     return i < run->trial_count ? &run->trials[i] : NULL;
 }
 
 bool itg_search_has_own_codes(const itg_searching *s, const itg_trial *trial)
 {
-    const itg_trial *first = first_of(&s->result->run, trial->round);
-    const bool is_made_for =
-        trial->round == ITG_ROUND_BEST && first && trial->index == first->index;
-    return trial->round == ITG_ROUND_OWN || (is_made_for && !itg_search_tunes(s));
+    const itg_trial *first = first_of_second(&s->result->run);
+    return trial->round == ITG_ROUND_OWN ||
+           (first && trial->index == first->index && !itg_search_tunes(s));
 }
 
 /* Whether better codes may lead to a cheaper best. */
@@ -98,12 +98,11 @@ static void narrow(const itg_search_space *full, const int32_t *point, itg_dim *
     }
 }
 
-/* Checks the first trial of a round: the codes of a round follow from its first point, by which its
+/* Checks the first trial of the second round: the round's codes follow from its point, by which its
  * trials are repeated. */
-static itg_status check_first(const itg_searching *s, int32_t round, const int32_t *point,
-                              itg_error *err)
+static itg_status check_first(const itg_searching *s, const int32_t *point, itg_error *err)
 {
-    const itg_trial *first = first_of(&s->result->run, round);
+    const itg_trial *first = first_of_second(&s->result->run);
     if (!first || memcmp(first->point, point, sizeof *point * (size_t)first->dim_count) == 0)
         return ITG_OK;
     return itg_fail(err, ITG_FAILURE, "searcher %s does not begin at the widest point",
@@ -124,7 +123,7 @@ static itg_status run_from_best(itg_searching *s, const beginning *from, double 
         narrow(full, point, dims);
         objective.space = &space;
         status = run_round(s, ITG_ROUND_BEST, from, &objective, begun, err);
-        if (status == ITG_OK) status = check_first(s, ITG_ROUND_BEST, point, err);
+        if (status == ITG_OK) status = check_first(s, point, err);
     }
     free(dims);
     return status;
