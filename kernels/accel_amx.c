@@ -187,6 +187,7 @@ const itg_accel_kernels itg_accel_amx = {
     .parts = true,
     .lanes = itg_lanes_avx512,
     .sum_bytes = itg_sum_bytes_vbmi,
+    .look_up = itg_look_up_vbmi,
     .peak = peak,
 };
 #endif

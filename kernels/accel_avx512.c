@@ -70,6 +70,7 @@ const itg_accel_kernels itg_accel_avx512 = {
     .winograd = &itg_winograd_avx512,
     .lanes = itg_lanes_avx512,
     .sum_bytes = itg_sum_bytes_vbmi,
+    .look_up = itg_look_up_vbmi,
     .peak = itg_peak_avx512,
 };
 #endif

@@ -290,7 +290,9 @@ struct itg_accel_kernels {
     bool eager; /* Winograd wherever it is possible, as the proof wants it */
     void (*lanes)(const itg_lanes_args *a);   /* not GENERIC */
     bool (*sum_bytes)(const itg_byte_sum *s); /* false: does not support it; NULL: none */
-    int64_t (*peak)(int64_t rounds);          /* NULL: none */
+    /* out[i] = entry[x[i]]; false: the processor does not support it; NULL: none */
+    bool (*look_up)(const uint8_t entry[256], const uint8_t *x, int64_t n, uint8_t *out);
+    int64_t (*peak)(int64_t rounds); /* NULL: none */
 };
 extern const itg_accel_kernels itg_accel_reference, itg_accel_portable;
 void itg_depthwise_portable(const itg_accel_tile *t);
@@ -316,6 +318,7 @@ void itg_lanes_avx512(const itg_lanes_args *a);
  * not supported. */
 bool itg_lanes_bytes_avx512(const itg_lanes_args *a);
 bool itg_sum_bytes_vbmi(const itg_byte_sum *s);
+bool itg_look_up_vbmi(const uint8_t entry[256], const uint8_t *x, int64_t n, uint8_t *out);
 void itg_depthwise_avx2(const itg_accel_tile *t);
 void itg_depthwise_vnni(const itg_accel_tile *t);
 int64_t itg_peak_avx2(int64_t rounds);

@@ -1,6 +1,7 @@
-/* Adds two bytes, each looked up in a table, and makes byte codes. AVX-512 with VBMI looks up 128
- * entries at once. The values of a table are stored byte by byte in planes. Interleaving the
- * results of the planes spreads 64 values over four vectors in the order that packing reverses. */
+/* Looks up bytes in a table; adds two bytes, each looked up in one, and makes byte codes. AVX-512
+ * with VBMI looks up 128 entries at once. The values of a table are stored byte by byte in planes.
+ * Interleaving the results of the planes spreads 64 values over four vectors in the order that
+ * packing reverses. */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
@@ -79,6 +80,24 @@ bool itg_sum_bytes_vbmi(const itg_byte_sum *s)
     if (!has_vbmi() || !itg_lanes_are_bytes(s->lanes)) return false;
     const form f = form_of(s->lanes);
     (is_doubling(&f) ? sum_doublings : sum_any)(s);
+    return true;
+}
+
+AVX512 static void look_up_all(const uint8_t *entry, const uint8_t *x, int64_t n, uint8_t *out)
+{
+    for (int64_t i = 0; i < n; i += STEP) {
+        const int64_t left = n - i;
+        const __mmask64 used = left >= STEP ? UINT64_MAX : ((__mmask64)1 << left) - 1;
+        const __m512i codes = _mm512_maskz_loadu_epi8(used, x + i);
+        _mm512_mask_storeu_epi8(out + i, used,
+                                look_up_plane(entry, codes, _mm512_movepi8_mask(codes)));
+    }
+}
+
+bool itg_look_up_vbmi(const uint8_t entry[256], const uint8_t *x, int64_t n, uint8_t *out)
+{
+    if (!has_vbmi()) return false;
+    look_up_all(entry, x, n, out);
     return true;
 }
 #endif

@@ -192,6 +192,7 @@ const itg_accel_kernels itg_accel_vnni = {
     .winograd = &itg_winograd_vnni,
     .lanes = itg_lanes_avx512,
     .sum_bytes = itg_sum_bytes_vbmi,
+    .look_up = itg_look_up_vbmi,
     .peak = itg_peak_vnni,
 };
 #endif

@@ -164,11 +164,6 @@ static int64_t magnitude(range r)
 
 typedef enum made { MADE, NO_FORM, NO_MEMORY } made;
 
-static bool is_byte(itg_dtype d)
-{
-    return d == ITG_S8 || d == ITG_U8;
-}
-
 /* Makes a table of every byte's value in the units of the sum. Codes beyond the range are clamped;
  * they do not occur. NULL: no memory. */
 static const itg_byte_table *operand_table(const itg_requant *r, int32_t left_shift,
@@ -188,7 +183,7 @@ static made make_operands(itg_block_element *t, const itg_int_operand *const x[2
 {
     const itg_requant *r[2] = {&t->k.ra, &t->k.rb};
     for (int i = 0; i < 2; i++) {
-        if (is_byte(x[i]->storage)) {
+        if (itg_is_byte(x[i]->storage)) {
             t->table[i] = operand_table(r[i], t->k.left_shift, x[i], arena);
             if (!t->table[i]) return NO_MEMORY;
             continue;
@@ -402,8 +397,8 @@ static bool compute_bytes(const itg_block_element *t, int32_t o, const void *a, 
 {
     const bool adds = t->k.form == ITG_BINARY_F32;
     const itg_epilogue *e = &t->out[o];
-    if (t->alone || !(adds || t->k.form == ITG_BINARY_F32_PRODUCT) || !is_byte(t->storage_a) ||
-        !is_byte(t->storage_b) || !is_byte(e->storage))
+    if (t->alone || !(adds || t->k.form == ITG_BINARY_F32_PRODUCT) || !itg_is_byte(t->storage_a) ||
+        !itg_is_byte(t->storage_b) || !itg_is_byte(e->storage))
         return false;
     itg_float_bytes f = {.a = a, .b = b, .low = (float)e->lo, .high = (float)e->hi, .n = n, .y = y};
     const itg_dtype storage[2] = {t->storage_a, t->storage_b};

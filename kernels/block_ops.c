@@ -1,4 +1,5 @@
 #include "kernels/block_ops.h"
+#include "kernels/accel_parts.h"
 #include "kernels/clones.h"
 #include "kernels/int_parts.h"
 #include "kernels/requant.h"
@@ -157,14 +158,23 @@ void itg_block_add(itg_dtype storage, const void *x, int64_t n, int32_t *sum)
 }
 
 /* Bytes: a table for every code of the storage; codes beyond the range do not occur. */
-static void lut_bytes(const itg_int_operand *x, int64_t n, const int32_t *table, uint8_t *out)
+static void lut_bytes(const itg_accel_kernels *kernels, const itg_lut *lut,
+                      const itg_int_operand *x, int64_t n, void *out)
 {
-    uint8_t entry[256] = {0};
+    uint8_t entry[256] = {0}, *to = out;
+    float number[256] = {0};
     const uint8_t *codes = x->data;
+    const bool floats = lut->storage == ITG_F32;
     for (int64_t q = x->qmin; q <= x->qmax; q++)
-        entry[(uint8_t)q] = (uint8_t)table[q - x->qmin];
+        if (floats)
+            number[(uint8_t)q] = ((const float *)lut->table)[q - x->qmin];
+        else
+            entry[(uint8_t)q] = (uint8_t)((const int32_t *)lut->table)[q - x->qmin];
+    for (int64_t i = 0; floats && i < n; i++)
+        ((float *)out)[i] = number[codes[i]];
+    if (floats || (kernels->look_up && kernels->look_up(entry, codes, n, to))) return;
     for (int64_t i = 0; i < n; i++)
-        out[i] = entry[codes[i]];
+        to[i] = entry[codes[i]];
 }
 
 /* half_up((b - a) * (code mod 2^shift) / 2^shift) + a of the entries a, b beside the code. */
@@ -180,19 +190,23 @@ static void lut_between(const itg_int_operand *x, int64_t n, const int32_t *tabl
     }
 }
 
-void itg_block_lut(const itg_int_operand *x, int64_t n, const int32_t *table, int32_t shift,
-                   itg_dtype out_storage, void *out)
+void itg_block_lut(const itg_accel_kernels *kernels, const itg_lut *lut, const itg_int_operand *x,
+                   int64_t n, void *out)
 {
-    if (shift > 0) {
-        lut_between(x, n, table, shift, out_storage, out);
+    if (lut->shift > 0) {
+        lut_between(x, n, lut->table, lut->shift, lut->storage, out);
         return;
     }
-    bool bytes = (x->storage == ITG_S8 || x->storage == ITG_U8) &&
-                 (out_storage == ITG_S8 || out_storage == ITG_U8) &&
-                 x->qmin >= itg_dtype_min(x->storage) && x->qmax <= itg_dtype_max(x->storage);
-    if (bytes) lut_bytes(x, n, table, out);
-    for (int64_t i = 0; !bytes && i < n; i++) {
+    if (itg_is_byte(x->storage) && (itg_is_byte(lut->storage) || lut->storage == ITG_F32) &&
+        x->qmin >= itg_dtype_min(x->storage) && x->qmax <= itg_dtype_max(x->storage)) {
+        lut_bytes(kernels, lut, x, n, out);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
         const int64_t code = itg_clamp(itg_load(x->storage, x->data, i), x->qmin, x->qmax);
-        itg_store(out_storage, out, i, table[code - x->qmin]);
+        if (lut->storage == ITG_F32)
+            ((float *)out)[i] = ((const float *)lut->table)[code - x->qmin];
+        else
+            itg_store(lut->storage, out, i, ((const int32_t *)lut->table)[code - x->qmin]);
     }
 }

@@ -18,11 +18,17 @@ void itg_block_max(itg_dtype storage, const void *x, int64_t rows, int64_t step,
 /* sum[i] += x[i]; x is U8 S8 U16 S16; the sums fit 32 bits. */
 void itg_block_add(itg_dtype storage, const void *x, int64_t n, int32_t *sum);
 
+/* A function as a table. */
+typedef struct itg_lut {
+    const void *table; /* of int32; storage F32: of float32, and shift is 0 */
+    int32_t shift;     /* see itg_block_lut */
+    itg_dtype storage; /* of what is looked up */
+} itg_lut;
 /* out[i] = table[x[i] - x.qmin]; storages may differ; codes lie within [qmin, qmax]. shift > 0: the
  * entries belong to the multiples of 2^shift from (x.qmin >> shift) on, and codes between them get
  * a + half_up((b - a) * (x[i] mod 2^shift) / 2^shift) of the entries a, b beside them. */
-void itg_block_lut(const itg_int_operand *x, int64_t n, const int32_t *table, int32_t shift,
-                   itg_dtype out_storage, void *out);
+void itg_block_lut(const itg_accel_kernels *kernels, const itg_lut *lut, const itg_int_operand *x,
+                   int64_t n, void *out);
 
 /* An elementwise operation on one operand, or on two of equal shape. Arguments are copied into the
  * arena, except requantization constants, which must outlive it. *made is NULL if there is no fast

@@ -2,6 +2,7 @@
  * to float32. */
 #include "kernels/float_call.h"
 #include "kernels/math.h"
+#include "kernels/math_lines.h"
 
 #include <stdlib.h>
 
@@ -61,24 +62,27 @@ itg_status itg_f32_batch_normalization(const itg_call *call)
     return ITG_OK;
 }
 
+/* bias: NULL for none */
+ITG_CLONES static void scale_row(const float *x, int64_t n, double mean, double deviation,
+                                 const float *scale, const float *bias, float *y)
+{
+    if (bias)
+        for (int64_t i = 0; i < n; ++i)
+            y[i] = (float)(((double)x[i] - mean) / deviation * (double)scale[i] + (double)bias[i]);
+    else
+        for (int64_t i = 0; i < n; ++i)
+            y[i] = (float)(((double)x[i] - mean) / deviation * (double)scale[i] + 0.0);
+}
+
 /* mean = sum / n; var = sum (x - mean)^2 / n, both in order; y = (x - mean) / sqrt(var + eps) *
  * scale + bias */
 static void normalize(const float *x, int64_t n, double epsilon, const float *scale,
                       const float *bias, float *y, double *mean_out, double *inverse_out)
 {
-    double sum = 0.0, squares = 0.0;
-    for (int64_t i = 0; i < n; ++i)
-        sum += (double)x[i];
-    const double mean = sum / (double)n;
-    for (int64_t i = 0; i < n; ++i) {
-        const double difference = (double)x[i] - mean;
-        squares += difference * difference;
-    }
-    const double deviation = itg_sqrt(squares / (double)n + epsilon);
-    for (int64_t i = 0; i < n; ++i) {
-        const double shift = bias ? (double)bias[i] : 0.0;
-        y[i] = (float)(((double)x[i] - mean) / deviation * (double)scale[i] + shift);
-    }
+    double mean, variance;
+    find_moments(x, 1, n, n, &mean, &variance);
+    const double deviation = itg_sqrt(variance + epsilon);
+    scale_row(x, n, mean, deviation, scale, bias, y);
     *mean_out = mean;
     *inverse_out = 1.0 / deviation;
 }
@@ -165,25 +169,40 @@ itg_status itg_f32_layer_normalization(const itg_call *call)
     return status;
 }
 
-/* terms [n] = exp(x - max), added ascending. Softmax: terms / sum; else (x - max) - log(sum). */
+ITG_CLONES static void exp_terms_less(double most, int64_t n, double *terms)
+{
+    for (int64_t i = 0; i < n; ++i)
+        terms[i] = exp_of_sum(terms[i] - most, 0.0);
+}
+
+ITG_CLONES static void divide_terms(double sum, int64_t n, double *terms)
+{
+    for (int64_t i = 0; i < n; ++i)
+        terms[i] = terms[i] / sum;
+}
+
+/* Softmax: exp(x - max), added ascending, by their sum. LogSoftmax: (x - max) - log(sum). terms:
+ * [n]. */
 static void softmax_row(itg_op op, const float *x, int64_t n, int64_t stride, double *terms,
                         float *y)
 {
     double most = (double)x[0], sum = 0.0;
-    for (int64_t i = 1; i < n; ++i) {
-        const double value = (double)x[i * stride];
-        most = value > most ? value : most;
-    }
     for (int64_t i = 0; i < n; ++i) {
-        terms[i] = itg_exp((double)x[i * stride] - most);
+        terms[i] = (double)x[i * stride];
+        most = terms[i] > most ? terms[i] : most;
+    }
+    exp_terms_less(most, n, terms);
+    for (int64_t i = 0; i < n; ++i)
         sum += terms[i];
+    if (op == ITG_OP_LOG_SOFTMAX) {
+        const double log_sum = itg_log(sum);
+        for (int64_t i = 0; i < n; ++i)
+            y[i * stride] = (float)(((double)x[i * stride] - most) - log_sum);
+        return;
     }
-    const double log_sum = op == ITG_OP_LOG_SOFTMAX ? itg_log(sum) : 0.0;
-    for (int64_t i = 0; i < n; ++i) {
-        const double value =
-            op == ITG_OP_LOG_SOFTMAX ? ((double)x[i * stride] - most) - log_sum : terms[i] / sum;
-        y[i * stride] = (float)value;
-    }
+    divide_terms(sum, n, terms);
+    for (int64_t i = 0; i < n; ++i)
+        y[i * stride] = (float)terms[i];
 }
 
 itg_status itg_f32_softmax(const itg_call *call)

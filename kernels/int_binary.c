@@ -238,11 +238,6 @@ static void emit(const binary *t, int64_t first, int64_t n, int64_t *va, int64_t
         itg_epilogue_row64(va, n, first, 0, 0, &t->out[o]);
 }
 
-static bool is_byte(itg_dtype storage)
-{
-    return storage == ITG_S8 || storage == ITG_U8;
-}
-
 void itg_int_binary_run(const itg_int_binary *k, const itg_broadcast *shape,
                         const itg_int_operand *a, const itg_int_operand *b, const itg_epilogue *out,
                         int32_t out_count)
@@ -253,8 +248,8 @@ void itg_int_binary_run(const itg_int_binary *k, const itg_broadcast *shape,
     binary t;
     t.k = k, t.a = a, t.b = b, t.out = out, t.out_count = out_count;
     t.swapped = is_swapped(shape);
-    t.tables = k->form == ITG_BINARY_RESCALE && is_byte(a->storage) && is_byte(b->storage) &&
-               elements >= CODES;
+    t.tables = k->form == ITG_BINARY_RESCALE && itg_is_byte(a->storage) &&
+               itg_is_byte(b->storage) && elements >= CODES;
     if (t.tables) {
         fill_table(&k->ra, k->left_shift, a, t.table_a);
         fill_table(&k->rb, k->left_shift, b, t.table_b);

@@ -9,6 +9,11 @@ static inline size_t itg_scratch_bytes(int64_t bytes)
     return (uint64_t)bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
 }
 
+static inline bool itg_is_byte(itg_dtype storage)
+{
+    return storage == ITG_S8 || storage == ITG_U8;
+}
+
 /* ---- int_storage.c ---- */
 /* out[i] = code[first + i * stride] - zero_point, any integer storage */
 void itg_widen_row(const itg_int_operand *x, int64_t first, int64_t count, int64_t stride,

@@ -2,34 +2,14 @@
  * bits. docs/arithmetic-math.md states each sequence. A change here changes that page and every
  * table and threshold computed with the function. */
 #include "kernels/math.h"
-#include "kernels/math_parts.h"
+#include "kernels/math_lines.h"
 
 #include <math.h> /* sqrt, floor, ceil, rint (exact by IEEE 754), NAN, INFINITY: nothing transcendental */
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
-static const double LOG2_E = 0x1.71547652b82fep+0;
-static const double LN2_HI = 0x1.62e42feep-1; /* 32 bits: k * LN2_HI is exact for |k| < 2^21 */
-static const double LN2_LO = 0x1.a39ef35793c76p-33;
 static const double SQRT_HALF = 0x1.6a09e667f3bcdp-1;
 static const double TWO_THIRDS_LO = 0x1.5555555555555p-55; /* 2/3 - (double)(2/3) */
-
-/* 1/n!, n = 2.. */
-static const double exp_terms[] = {
-    0x1p-1,
-    0x1.5555555555555p-3,
-    0x1.5555555555555p-5,
-    0x1.1111111111111p-7,
-    0x1.6c16c16c16c17p-10,
-    0x1.a01a01a01a01ap-13,
-    0x1.a01a01a01a01ap-16,
-    0x1.71de3a556c734p-19,
-    0x1.27e4fb7789f5cp-22,
-    0x1.ae64567f544e4p-26,
-    0x1.1eed8eff8d898p-29,
-    0x1.6124613a86d09p-33,
-};
 
 /* 2/(2n+1), n = 1.. */
 static const double log_terms[] = {
@@ -37,54 +17,6 @@ static const double log_terms[] = {
     0x1.745d1745d1746p-3, 0x1.3b13b13b13b14p-3, 0x1.1111111111111p-3, 0x1.e1e1e1e1e1e1ep-4,
     0x1.af286bca1af28p-4, 0x1.8618618618618p-4, 0x1.642c8590b2164p-4,
 };
-
-/* (-1)^n/(n!(2n+1)), n = 0.. */
-static const double erf_terms[] = {
-    0x1p+0,
-    -0x1.5555555555555p-2,
-    0x1.999999999999ap-4,
-    -0x1.8618618618618p-6,
-    0x1.2f684bda12f68p-8,
-    -0x1.8d3018d3018d3p-11,
-    0x1.c01c01c01c01cp-14,
-    -0x1.bbd779334ef0bp-17,
-    0x1.87a00187a0018p-20,
-    -0x1.3777c55568ccdp-23,
-    0x1.c2e3054870b38p-27,
-    -0x1.2b67310aa9f3ap-30,
-    0x1.6f448e13e85e1p-34,
-    -0x1.a289ee7e40f74p-38,
-    0x1.bd577e658d020p-42,
-    -0x1.bc6250fb14231p-46,
-    0x1.a173a167fba4dp-50,
-    -0x1.7271cbe5863ecp-54,
-    0x1.377c2110f2083p-58,
-    -0x1.f1b4073b34a68p-63,
-};
-
-/* erfc(x) * exp(x^2) as a polynomial in (x - 3)/(x + 3), interpolated at the Chebyshev nodes of 1
- * <= x <= 6 */
-static const double erfc_terms[] = {
-    0x1.6e9827d229d2dp-3,   -0x1.4e102b9cf8513p-2, 0x1.f6ff204105976p-3,  -0x1.336ffbef08b18p-3,
-    0x1.258b13b017934p-4,   -0x1.8fa58eb5e1d42p-6, 0x1.17c838eec7b56p-8,  0x1.73101ea1b3803p-11,
-    -0x1.39084c8034bb3p-11, 0x1.7ba0ce14ddbbep-15, 0x1.0cac3a11fe28fp-14, -0x1.af7cf3e087bcfp-17,
-    -0x1.0bafe44deb848p-17, 0x1.1b86fc353f5b6p-19, 0x1.4e75dccc737abp-20, -0x1.20ffd2643b2abp-22,
-    -0x1.b521f5e62b937p-23,
-};
-
-static uint64_t bits_of(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static double from_bits(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
 double itg_sqrt(double x)
 {
@@ -137,19 +69,6 @@ double itg_ldexp(double x, int exponent)
     if (exponent > 1023) exponent = 1023;
     if (exponent < -1022) exponent = -1022;
     return x * from_bits((uint64_t)(exponent + 1023) << 52);
-}
-
-/* exp(hi + lo), |lo| far below |hi| */
-static double exp_of_sum(double hi, double lo)
-{
-    if (hi != hi) return (double)NAN;
-    if (hi > 710.0) return (double)INFINITY;
-    if (hi < -746.0) return 0.0;
-    const double scaled = hi * LOG2_E;
-    const int k = (int)(scaled + (scaled < 0.0 ? -0.5 : 0.5));
-    const double r = ((hi - k * LN2_HI) - k * LN2_LO) + lo;
-    const double tail = (r * r) * polynomial(r, exp_terms, COUNT(exp_terms));
-    return itg_ldexp(1.0 + (r + tail), k);
 }
 
 double itg_exp(double x)
@@ -223,42 +142,17 @@ double itg_log2(double x)
 
 double itg_erf(double x)
 {
-    const double a = x < 0.0 ? -x : x;
-    if (x != x) return (double)NAN;
-    if (a < 1.0) {
-        const double two_over_sqrt_pi = 0x1.20dd750429b6dp+0;
-        return (x * polynomial(x * x, erf_terms, COUNT(erf_terms))) * two_over_sqrt_pi;
-    }
-    double magnitude = 1.0;
-    if (a < 6.0) {
-        const double u = (a - 3.0) / (a + 3.0);
-        magnitude = 1.0 - itg_exp(-(a * a)) * polynomial(u, erfc_terms, COUNT(erfc_terms));
-    }
-    return x < 0.0 ? -magnitude : magnitude;
+    return erf_of(x);
 }
 
-/* Below 0.625 uses the diagonal Pade approximant of exp(2x) of order 8. All its integer terms are
- * positive. */
 double itg_tanh(double x)
 {
-    const double a = x < 0.0 ? -x : x;
-    if (x != x) return (double)NAN;
-    if (a < 0.625) {
-        const double z = x * x;
-        const double above = ((36.0 * z + 6930.0) * z + 270270.0) * z + 2027025.0;
-        const double below = (((z + 630.0) * z + 51975.0) * z + 945945.0) * z + 2027025.0;
-        return x * (above / below);
-    }
-    double magnitude = 1.0;
-    if (a < 20.0) magnitude = 1.0 - 2.0 / (itg_exp(a + a) + 1.0);
-    return x < 0.0 ? -magnitude : magnitude;
+    return tanh_of(x);
 }
 
 double itg_sigmoid(double x)
 {
-    if (x >= 0.0) return 1.0 / (1.0 + itg_exp(-x));
-    const double e = itg_exp(x);
-    return e / (1.0 + e);
+    return sigmoid_of(x);
 }
 
 /* ---- pow: the logarithm as an unevaluated sum of two doubles (Dekker 1971) ---- */

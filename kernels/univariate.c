@@ -2,18 +2,19 @@
 #include "kernels/float_call.h"
 #include "kernels/float_ops.h"
 #include "kernels/math.h"
+#include "kernels/math_lines.h"
 
 /* NaN passes, because both comparisons are false. */
-static double clamp(double x, double lo, double hi)
+ITG_INLINE double clamp(double x, double lo, double hi)
 {
-    const double raised = x < lo ? lo : x;
-    return raised > hi ? hi : raised;
+    const double raised = pick(x < lo, lo, x);
+    return pick(raised > hi, hi, raised);
 }
 
 /* exp(x) - 1 for x <= 0 without cancellation: 2t/(1 - t), t = tanh(x/2) */
-static double exp_minus_one(double x)
+ITG_INLINE double exp_minus_one(double x)
 {
-    const double t = itg_tanh(0.5 * x);
+    const double t = tanh_of(0.5 * x);
     return (t + t) / (1.0 - t);
 }
 
@@ -23,14 +24,14 @@ static double relu(double x)
     return x <= 0.0 ? 0.0 : x;
 }
 
-static double leaky_relu(const itg_attrs *a, double x)
+ITG_INLINE double leaky_relu(const itg_attrs *a, double x)
 {
-    return x < 0.0 ? (double)a->alpha * x : x;
+    return pick(x < 0.0, (double)a->alpha * x, x);
 }
 
-static double elu(const itg_attrs *a, double x)
+ITG_INLINE double elu(const itg_attrs *a, double x)
 {
-    return x < 0.0 ? (double)a->alpha * exp_minus_one(x) : x;
+    return pick(x < 0.0, (double)a->alpha * exp_minus_one(x), x);
 }
 
 static double selu(const itg_attrs *a, double x)
@@ -65,15 +66,14 @@ static double clip(const itg_attrs *a, double x)
     return clamp(x, (double)a->min, (double)a->max);
 }
 
-static double hard_sigmoid(const itg_attrs *a, double x)
+ITG_INLINE double hard_sigmoid(const itg_attrs *a, double x)
 {
     return clamp((double)a->alpha * x + (double)a->beta, 0.0, 1.0);
 }
 
-static double hard_swish(double x)
+ITG_INLINE double hard_swish(double x)
 {
-    if (x <= -3.0) return 0.0;
-    return x >= 3.0 ? x : x * (x + 3.0) / 6.0;
+    return pick(x <= -3.0, 0.0, pick(x >= 3.0, x, x * (x + 3.0) / 6.0));
 }
 
 static double softplus(double x)
@@ -84,28 +84,36 @@ static double softplus(double x)
 
 /* x times the share of the normal distribution below x, or its approximation by tanh. Far below 0
  * the result is -0; the formula would give NaN for -infinity. */
+ITG_INLINE double gelu_by_erf(double x)
+{
+    const double root_half = 0x1.6a09e667f3bcdp-1;
+    return pick(x <= -64.0, -0.0, 0.5 * x * (1.0 + erf_of(x * root_half)));
+}
+
+ITG_INLINE double gelu_by_tanh(double x)
+{
+    const double root_two_over_pi = 0x1.9884533d43651p-1;
+    const double share = tanh_of(root_two_over_pi * (x + 0.044715 * (x * x * x)));
+    return pick(x <= -64.0, -0.0, 0.5 * x * (1.0 + share));
+}
+
 static double gelu(const itg_attrs *a, double x)
 {
-    const double root_half = 0x1.6a09e667f3bcdp-1, root_two_over_pi = 0x1.9884533d43651p-1;
-    if (x <= -64.0) return -0.0;
-    if (a->approximate == 0) return 0.5 * x * (1.0 + itg_erf(x * root_half));
-    return 0.5 * x * (1.0 + itg_tanh(root_two_over_pi * (x + 0.044715 * (x * x * x))));
+    return a->approximate == 0 ? gelu_by_erf(x) : gelu_by_tanh(x);
 }
 
 /* If the sigmoid is 0, the result is 0 of x's sign, also for -infinity. */
-static double swish(const itg_attrs *a, double x)
+ITG_INLINE double swish(const itg_attrs *a, double x)
 {
-    const double share = itg_sigmoid((double)a->alpha * x);
-    return share == 0.0 ? (x < 0.0 ? -0.0 : 0.0) : x * share;
+    const double share = sigmoid_of((double)a->alpha * x);
+    return pick(share == 0.0, pick(x < 0.0, -0.0, 0.0), x * share);
 }
 
 /* x * tanh(log(1 + e)), e = exp(x) */
-static double mish(double x)
+ITG_INLINE double mish(double x)
 {
-    if (x > 64.0) return x;
-    if (x < -746.0) return -0.0;
-    const double e = itg_exp(x), n = e * (e + 2.0);
-    return x * (n / (n + 2.0));
+    const double e = exp_of_sum(x, 0.0), n = e * (e + 2.0);
+    return pick(x > 64.0, x, pick(x < -746.0, -0.0, x * (n / (n + 2.0))));
 }
 
 static double softsign(double x)
@@ -118,7 +126,7 @@ static double sign(double x)
     return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;
 }
 
-static double reciprocal(double x)
+ITG_INLINE double reciprocal(double x)
 {
     return 1.0 / x;
 }
@@ -128,7 +136,7 @@ static double absolute(double x)
     return x < 0.0 ? -x : x + 0.0; /* -0 gives +0 */
 }
 
-static double negative(double x)
+ITG_INLINE double negative(double x)
 {
     return -x;
 }
@@ -188,21 +196,77 @@ double itg_univariate(itg_op op, const itg_attrs *attrs, double x)
     return f->plain != NULL ? f->plain(x) : f->of(attrs, x);
 }
 
-/* Relu and Clip select one of their operands, so float32 gives the same bits as double. These loops
- * vectorize. */
-static void relu_run(const float *x, int64_t n, float *y)
+/* ---- lines of float32 ---- */
+
+/* The functions of which networks compute many, by vectors: the same operations, so the same bits.
+ */
+#define DEFINE_LINE(NAME, VALUE)                                                                   \
+    ITG_CLONES static void NAME(const itg_attrs *attrs, const float *x, int64_t n, float *y)       \
+    {                                                                                              \
+        const itg_attrs own = *attrs, *const a = &own;                                             \
+        (void)a;                                                                                   \
+        for (int64_t i = 0; i < n; ++i) {                                                          \
+            const double v = (double)x[i];                                                         \
+            y[i] = (float)(VALUE);                                                                 \
+        }                                                                                          \
+    }
+
+DEFINE_LINE(leaky_relu_line, leaky_relu(a, v))
+DEFINE_LINE(elu_line, elu(a, v))
+DEFINE_LINE(sigmoid_line, sigmoid_of(v))
+DEFINE_LINE(tanh_line, tanh_of(v))
+DEFINE_LINE(hard_sigmoid_line, hard_sigmoid(a, v))
+DEFINE_LINE(hard_swish_line, hard_swish(v))
+DEFINE_LINE(exp_line, exp_of_sum(v, 0.0))
+DEFINE_LINE(erf_line, erf_of(v))
+DEFINE_LINE(gelu_by_erf_line, gelu_by_erf(v))
+DEFINE_LINE(gelu_by_tanh_line, gelu_by_tanh(v))
+DEFINE_LINE(swish_line, swish(a, v))
+DEFINE_LINE(mish_line, mish(v))
+DEFINE_LINE(negative_line, negative(v))
+DEFINE_LINE(reciprocal_line, reciprocal(v))
+
+static void gelu_line(const itg_attrs *attrs, const float *x, int64_t n, float *y)
 {
+    (attrs->approximate == 0 ? gelu_by_erf_line : gelu_by_tanh_line)(attrs, x, n, y);
+}
+
+/* Relu and Clip select one of their operands, so float32 gives the same bits as double. */
+static void relu_line(const itg_attrs *attrs, const float *x, int64_t n, float *y)
+{
+    (void)attrs;
     for (int64_t i = 0; i < n; ++i)
         y[i] = x[i] <= 0.0f ? 0.0f : x[i];
 }
 
-static void clip_run(const float *x, int64_t n, float lo, float hi, float *y)
+static void clip_line(const itg_attrs *attrs, const float *x, int64_t n, float *y)
 {
+    const float lo = attrs->min, hi = attrs->max;
     for (int64_t i = 0; i < n; ++i) {
         const float raised = x[i] < lo ? lo : x[i];
         y[i] = raised > hi ? hi : raised;
     }
 }
+
+typedef void line_fn(const itg_attrs *attrs, const float *x, int64_t n, float *y);
+
+static line_fn *const lines[ITG_OP_COUNT] = {
+    [ITG_OP_RELU] = relu_line,
+    [ITG_OP_CLIP] = clip_line,
+    [ITG_OP_LEAKY_RELU] = leaky_relu_line,
+    [ITG_OP_ELU] = elu_line,
+    [ITG_OP_SIGMOID] = sigmoid_line,
+    [ITG_OP_TANH] = tanh_line,
+    [ITG_OP_HARD_SIGMOID] = hard_sigmoid_line,
+    [ITG_OP_HARD_SWISH] = hard_swish_line,
+    [ITG_OP_EXP] = exp_line,
+    [ITG_OP_ERF] = erf_line,
+    [ITG_OP_GELU] = gelu_line,
+    [ITG_OP_SWISH] = swish_line,
+    [ITG_OP_MISH] = mish_line,
+    [ITG_OP_NEG] = negative_line,
+    [ITG_OP_RECIPROCAL] = reciprocal_line,
+};
 
 itg_status itg_f32_univariate(const itg_call *call)
 {
@@ -214,13 +278,8 @@ itg_status itg_f32_univariate(const itg_call *call)
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "output and input differ in size");
     const float *x = call->inputs[0].data;
     float *y = call->outputs[0].data;
-    if (call->op == ITG_OP_RELU) {
-        relu_run(x, n, y);
-    } else if (call->op == ITG_OP_CLIP) {
-        clip_run(x, n, call->attrs->min, call->attrs->max, y);
-    } else {
-        for (int64_t i = 0; i < n; ++i)
-            y[i] = (float)itg_univariate(call->op, call->attrs, (double)x[i]);
-    }
+    if (lines[call->op] != NULL) lines[call->op](call->attrs, x, n, y);
+    for (int64_t i = 0; lines[call->op] == NULL && i < n; ++i)
+        y[i] = (float)itg_univariate(call->op, call->attrs, (double)x[i]);
     return ITG_OK;
 }

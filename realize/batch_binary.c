@@ -154,38 +154,57 @@ static itg_int_binary binary_of(const itg_batch_plan *plan, const itg_batch_oper
 
 enum { MOST_CONSTANT = 1 << 18 }; /* elements of a constant that is expanded to a sample's size */
 
-/* Expands constant operand `slot` to the output's size. NULL: no memory. */
-static const void *spread(itg_batch_plan *plan, const itg_batch_operation *o, int32_t slot)
+static bool is_contiguous(const int64_t *dims, const int64_t *strides, int32_t rank)
 {
-    const itg_step *s = o->step;
-    const itg_pvalue *values = plan->program->values, *x = &values[s->inputs[slot]],
-                     *y = &values[s->outputs[0]];
-    const bool last = itg_place_is_last(o->outputs[0]);
-    const size_t size = itg_dtype_size(x->dtype);
-    int64_t strides[ITG_MAX_RANK], at[ITG_MAX_RANK] = {0};
-    strides_of(x, &y->shape, last, strides);
-    unsigned char *out = itg_arena_alloc(plan->arena, (size_t)y->elements * size);
-    for (int64_t i = 0; out != NULL && i < y->elements; i++) {
-        int64_t from = 0;
-        for (int32_t d = 0; d < y->shape.rank; d++)
-            from += at[d] * strides[d];
-        memcpy(out + (size_t)i * size, (const unsigned char *)x->data + (size_t)from * size, size);
-        for (int32_t p = y->shape.rank - 1; p >= 0; p--) {
-            const int32_t d = axis_at(p, y->shape.rank, last);
-            if (++at[d] < y->shape.dims[d]) break;
-            at[d] = 0;
-        }
-    }
-    return out;
+    int64_t step = 1;
+    for (int32_t i = rank - 1; i >= 0; step *= dims[i--])
+        if (dims[i] > 1 && strides[i] != step) return false;
+    return true;
 }
 
-/* Whether every operand has the output's shape, except one constant. */
-static bool runs_by_element(const itg_pvalue *a, const itg_pvalue *b, const itg_pvalue *y)
+/* Writes x, expanded to dims by its strides, and returns the number of bytes. */
+static size_t expand(const int64_t *dims, const int64_t *strides, int32_t rank, size_t size,
+                     const unsigned char *x, unsigned char *out)
 {
-    const bool constant = a->data != NULL || b->data != NULL;
-    const itg_pvalue *computed = a->data == NULL ? a : b;
-    if (computed->data != NULL || !itg_shape_equal(&computed->shape, &y->shape)) return false;
-    return constant ? y->elements <= MOST_CONSTANT : itg_shape_equal(&b->shape, &y->shape);
+    if (is_contiguous(dims, strides, rank)) {
+        for (int32_t i = 0; i < rank; i++)
+            size *= (size_t)dims[i];
+        memcpy(out, x, size);
+        return size;
+    }
+    size_t done = expand(dims + 1, strides + 1, rank - 1, size, x, out);
+    if (strides[0] != 0) {
+        for (int64_t i = 1; i < dims[0]; i++)
+            done += expand(dims + 1, strides + 1, rank - 1, size,
+                           x + (size_t)(i * strides[0]) * size, out + done);
+        return done;
+    }
+    const size_t all = done * (size_t)dims[0];
+    while (done < all) {
+        const size_t part = done < all - done ? done : all - done;
+        memcpy(out + done, out, part);
+        done += part;
+    }
+    return all;
+}
+
+/* Expands operand `slot` of one sample, which lies at x, to the output's size. */
+static void expand_operand(const itg_batch_plan *plan, const itg_batch_operation *o, int32_t slot,
+                           const void *x, void *out)
+{
+    const itg_broadcast s = broadcast_of(plan, o->step, itg_place_is_last(o->outputs[0]), 1);
+    const itg_dtype dtype = plan->program->values[o->step->inputs[slot]].dtype;
+    (void)expand(s.out.dims, slot == 0 ? s.stride_a : s.stride_b, s.out.rank, itg_dtype_size(dtype),
+                 x, out);
+}
+
+/* The bytes of operand `slot` when it is expanded; what follows it in scratch is aligned. */
+static size_t expanded_bytes(const itg_batch_plan *plan, const itg_batch_operation *o, int32_t slot)
+{
+    const itg_pvalue *values = plan->program->values;
+    const size_t bytes = (size_t)values[o->step->outputs[0]].elements *
+                         itg_dtype_size(values[o->step->inputs[slot]].dtype);
+    return (bytes + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
 }
 
 /* Whether the second operand is the first in the fused sums of form F32. */
@@ -198,14 +217,32 @@ static bool starts_with_second(const itg_batch_plan *plan, const itg_batch_opera
     return is_swapped(&shape) != o->exchanged;
 }
 
-/* Prepares the elementwise kernel, if the computed operands have the output's shape and at most one
- * operand is constant. */
+/* Says which operands are expanded to the output's size: constants at once, others in each run. */
+static itg_status prepare_operands(itg_batch_plan *plan, itg_batch_operation *o)
+{
+    const itg_pvalue *values = plan->program->values, *y = &values[o->step->outputs[0]];
+    for (int32_t i = 0; i < 2; i++) {
+        const itg_pvalue *x = &values[o->step->inputs[i]];
+        if (x->data == NULL) {
+            o->expands[i] = !itg_shape_equal(&x->shape, &y->shape);
+            if (o->expands[i]) o->scratch_bytes += expanded_bytes(plan, o, i);
+            continue;
+        }
+        void *constant = itg_arena_alloc(plan->arena, expanded_bytes(plan, o, i));
+        if (constant == NULL) return itg_fail(plan->err, ITG_NO_MEMORY, "no memory for a sum");
+        expand_operand(plan, o, i, x->data, constant);
+        o->constant[i] = constant;
+    }
+    return ITG_OK;
+}
+
+/* Prepares the elementwise kernel, if no constant is too large. */
 static itg_status prepare_fast(itg_batch_plan *plan, itg_batch_operation *o)
 {
     const itg_step *s = o->step;
     const itg_pvalue *values = plan->program->values, *x[2], *y = &values[s->outputs[0]];
-    if (!runs_by_element(&values[s->inputs[0]], &values[s->inputs[1]], y) ||
-        o->output_count > ITG_ACCEL_OUTPUTS)
+    const bool constant = values[s->inputs[0]].data != NULL || values[s->inputs[1]].data != NULL;
+    if ((constant && y->elements > MOST_CONSTANT) || o->output_count > ITG_ACCEL_OUTPUTS)
         return ITG_OK;
     itg_epilogue out[ITG_ACCEL_OUTPUTS];
     float scales[ITG_ACCEL_OUTPUTS];
@@ -225,15 +262,9 @@ static itg_status prepare_fast(itg_batch_plan *plan, itg_batch_operation *o)
     itg_status status = itg_block_binary_create(plan->kernels, &k, &codes[0], &codes[1], out,
                                                 o->output_count, plan->arena, &fast, plan->err);
     if (status != ITG_OK || fast == NULL) return status;
-    const bool constant = x[0]->data != NULL || x[1]->data != NULL;
-    if (constant) {
-        o->constant_first = x[0]->data != NULL;
-        o->constant = spread(plan, o, o->constant_first ? first : 1 - first);
-        if (o->constant == NULL) return itg_fail(plan->err, ITG_NO_MEMORY, "no memory for a sum");
-    }
     o->exchanged = ordered.exchanged;
     o->fast = fast;
-    return ITG_OK;
+    return prepare_operands(plan, o);
 }
 
 static itg_status prepare_binary(itg_batch_plan *plan, itg_batch_operation *o)
@@ -242,27 +273,36 @@ static itg_status prepare_binary(itg_batch_plan *plan, itg_batch_operation *o)
     return prepare_fast(plan, o);
 }
 
+/* Operand `slot` of sample k, of the output's size. */
+static const void *operand_at(const itg_batch *b, const itg_batch_operation *o, int32_t slot,
+                              int64_t k)
+{
+    if (o->constant[slot] != NULL) return o->constant[slot];
+    const size_t bytes = b->plan->program->values[o->step->inputs[slot]].bytes;
+    const unsigned char *x =
+        (const unsigned char *)itg_batch_data(b, o->inputs[slot]) + (size_t)k * bytes;
+    if (!o->expands[slot]) return x;
+    unsigned char *out = itg_batch_scratch(b, o);
+    if (slot == 1 && o->expands[0]) out += expanded_bytes(b->plan, o, 0);
+    expand_operand(b->plan, o, slot, x, out);
+    return out;
+}
+
 static void run_fast(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
     void *y[ITG_ACCEL_OUTPUTS];
-    const itg_step *s = o->step;
     const int32_t first = o->exchanged ? 1 : 0;
     const int64_t elements = itg_place_value(b->plan, o->outputs[0])->elements;
-    const int64_t runs = o->constant != NULL ? count : 1;
+    bool whole = true;
+    for (int32_t i = 0; i < 2; i++)
+        whole = whole && o->constant[i] == NULL && !o->expands[i];
+    const int64_t runs = whole ? 1 : count;
     for (int64_t k = 0; k < runs; k++) {
-        const void *x[2];
         for (int32_t i = 0; i < o->output_count; i++)
             y[i] = (unsigned char *)itg_batch_data(b, o->outputs[i]) +
                    (size_t)k * itg_place_value(b->plan, o->outputs[i])->bytes;
-        for (int32_t i = 0; i < 2; i++) {
-            const int32_t slot = i == 0 ? first : 1 - first;
-            const bool constant = o->constant != NULL && o->constant_first == (i == 0);
-            x[i] = constant ? o->constant
-                            : (const unsigned char *)itg_batch_data(b, o->inputs[slot]) +
-                                  (size_t)k * b->plan->program->values[s->inputs[slot]].bytes;
-        }
-        itg_block_element_run(o->fast, x[0], x[1], y,
-                              o->constant != NULL ? elements : elements * count);
+        itg_block_element_run(o->fast, operand_at(b, o, first, k), operand_at(b, o, 1 - first, k),
+                              y, whole ? elements * count : elements);
     }
 }
 

@@ -60,15 +60,9 @@ static itg_status run_lut(itg_batch *b, const itg_batch_operation *o, int64_t co
     int64_t n = elements_of(b, o->inputs[0], count);
     for (int32_t k = 0; k < o->output_count; k++) {
         const itg_pvalue *y = itg_place_value(b->plan, o->outputs[k]);
-        const void *table = values[o->step->inputs[k + 1]].data;
-        if (y->quantized) {
-            itg_block_lut(&x, n, table, o->step->table_shift, y->dtype,
-                          itg_batch_data(b, o->outputs[k]));
-            continue;
-        }
-        float *out = itg_batch_data(b, o->outputs[k]);
-        for (int64_t i = 0; i < n; i++)
-            out[i] = ((const float *)table)[itg_load(x.storage, x.data, i) - x.qmin];
+        const itg_lut lut = {values[o->step->inputs[k + 1]].data,
+                             y->quantized ? o->step->table_shift : 0, y->dtype};
+        itg_block_lut(b->plan->kernels, &lut, &x, n, itg_batch_data(b, o->outputs[k]));
     }
     return ITG_OK;
 }

@@ -36,8 +36,8 @@ typedef struct itg_batch_operation {
     itg_accel_layer **layers;      /* CONV, MATMUL: one for every ITG_ACCEL_OUTPUTS outputs */
     const itg_block_element *fast; /* BINARY, CLIP; NULL: none */
     bool exchanged;                /* BINARY: the operands are exchanged */
-    const void *constant;          /* BINARY, fast: the constant operand, expanded to a sample */
-    bool constant_first;           /* it is the first operand */
+    const void *constant[2];       /* BINARY, fast: a constant, expanded to a sample; or NULL */
+    bool expands[2];               /* BINARY, fast: the operand is expanded in each run */
     const float **numbers;         /* FLOAT: [inputs]: those of constant codes, else NULL */
     double cost;                   /* of a sample, in multiplications */
     const itg_batch_section *section;

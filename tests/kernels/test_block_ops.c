@@ -204,28 +204,45 @@ static void rescaled_sums_of_all_bytes(void **state)
     }
 }
 
+static void check_tables(const itg_accel_kernels *kernels, itg_rng *rng)
+{
+    trial t;
+    draw_trial(rng, &t, ITG_BINARY_EQUAL, itg_rng_below(rng, 3) > 0);
+    const itg_int_operand *x = &t.x[0];
+    const int64_t entries = x->qmax - x->qmin + 1;
+    const itg_dtype storage = itg_rng_below(rng, 2) ? ITG_S8 : ITG_U8;
+    int32_t *table = buffer(entries * (int64_t)sizeof *table);
+    float *numbers = buffer(entries * (int64_t)sizeof *numbers);
+    for (int64_t e = 0; e < entries; e++) {
+        table[e] = (int32_t)between(rng, itg_dtype_min(storage), itg_dtype_max(storage));
+        numbers[e] = (float)table[e] * 0.25F;
+    }
+    guarded y = guard((size_t)t.n, 1), z = guard((size_t)t.n * sizeof(float), sizeof(float));
+    itg_block_lut(kernels, &(itg_lut){table, 0, storage}, x, t.n, y.data);
+    itg_block_lut(kernels, &(itg_lut){numbers, 0, ITG_F32}, x, t.n, z.data);
+    for (int64_t j = 0; j < t.n; j++) {
+        const int64_t entry = itg_load(x->storage, x->data, j) - x->qmin;
+        float number;
+        memcpy(&number, z.data + (size_t)j * sizeof number, sizeof number);
+        assert_int_equal(itg_load(storage, y.data, j), table[entry]);
+        assert_true(number == numbers[entry]);
+    }
+    unguard(&y);
+    unguard(&z);
+    guarded_free(table);
+    guarded_free(numbers);
+    release(&t);
+}
+
 static void tables_equal_single_entries(void **state)
 {
     (void)state;
     itg_rng rng;
     itg_rng_init(&rng, 93);
-    for (int i = 0; i < 300; i++) {
-        trial t;
-        draw_trial(&rng, &t, ITG_BINARY_EQUAL, itg_rng_below(&rng, 3) > 0);
-        const itg_int_operand *x = &t.x[0];
-        const int64_t entries = x->qmax - x->qmin + 1;
-        const itg_dtype storage = itg_rng_below(&rng, 2) ? ITG_S8 : ITG_U8;
-        int32_t *table = buffer(entries * (int64_t)sizeof *table);
-        for (int64_t e = 0; e < entries; e++)
-            table[e] = (int32_t)between(&rng, itg_dtype_min(storage), itg_dtype_max(storage));
-        guarded y = guard((size_t)t.n, 1);
-        itg_block_lut(x, t.n, table, 0, storage, y.data);
-        for (int64_t j = 0; j < t.n; j++)
-            assert_int_equal(itg_load(storage, y.data, j),
-                             table[itg_load(x->storage, x->data, j) - x->qmin]);
-        unguard(&y);
-        guarded_free(table);
-        release(&t);
+    for (int s = 0; itg_accel_set(s); s++) {
+        const itg_accel_kernels *kernels = set_or_skip(itg_accel_set(s));
+        for (int i = 0; kernels && i < 200; i++)
+            check_tables(kernels, &rng);
     }
 }
 
@@ -245,7 +262,7 @@ static void wide_codes_lie_between_two_entries(void **state)
         for (int i = 0; i < CODES + 2; i++)
             table[i] = (int32_t)between(&rng, INT16_MIN, INT16_MAX);
         const itg_int_operand x = {.data = codes, .storage = ITG_S16, .qmin = FROM, .qmax = TO};
-        itg_block_lut(&x, CODES, table, shift, ITG_S16, out);
+        itg_block_lut(&itg_accel_reference, &(itg_lut){table, shift, ITG_S16}, &x, CODES, out);
         for (int i = 0; i < CODES; i++) {
             const double at = (double)codes[i] / step - first, part = at - floor(at);
             const double a = table[(int)at], b = table[(int)at + 1];

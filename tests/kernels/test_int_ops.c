@@ -1,5 +1,6 @@
 /* Elementwise operators, pools, tables and epilogues of codes against naive loops. */
 #include "int_cases.h"
+#include "kernels/accel_parts.h"
 #include "kernels/block_ops.h"
 
 /* ---- two operands ---- */
@@ -289,7 +290,7 @@ static void tables_are_looked_up_by_code(void **state)
         for (int64_t j = 0; j < entries; j++)
             table[j] = (int32_t)between(&rng, itg_dtype_min(to), itg_dtype_max(to));
         void *out = buffer(300 * (int64_t)itg_dtype_size(to));
-        itg_block_lut(&x.view, 300, table, 0, to, out);
+        itg_block_lut(&itg_accel_reference, &(itg_lut){table, 0, to}, &x.view, 300, out);
         for (int64_t j = 0; j < 300; j++)
             assert_int_equal(itg_load(to, out, j), table[x.codes[j] - x.view.qmin]);
         guarded_free(table);
