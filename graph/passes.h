@@ -50,6 +50,8 @@ itg_pass_fn itg_pass_written_out;
 itg_pass_fn itg_pass_written_norm;
 /* ReduceMax becomes Transpose, Reshape, GlobalMaxPool, Reshape, as far as they are needed. */
 itg_pass_fn itg_pass_reduce_max;
+/* ReduceMean over height and width of images becomes GlobalAveragePool, and Reshape. */
+itg_pass_fn itg_pass_reduce_mean;
 /* GatherND by constants becomes Reshape, Gather, Reshape. */
 itg_pass_fn itg_pass_gather_nd;
 /* The number that is added to a masked score in front of a Softmax (pass_mask.c). */

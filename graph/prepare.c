@@ -12,7 +12,7 @@
  *      arithmetic          (pass_arithmetic.c) Div by 2^k to Mul, Sub of constants to Add
  *      written out         (pass_written_out.c, pass_written_norm.c) Gelu, HardSwish and
  *                          LayerNormalization of their parts
- *      reduce max          (pass_reduce_max.c) to GlobalMaxPool
+ *      reduce max          (pass_reduce.c)     to GlobalMaxPool
  *      mask                (pass_mask.c)       Where in front of a Softmax to Add
  *      pad gather          (pass_pad_gather.c) Pad that repeats or mirrors to Gather
  *      gather nd           (pass_gather_nd.c)  by constants to Gather
@@ -22,7 +22,8 @@
  *      gemm                (pass_gemm.c)       MatMul to Gemm, weights [N,K]
  *      pad                 (pass_pad.c)        Pad into Conv
  *   5. batch norm          (pass_batch_norm.c) what is left of it: Mul and Add
- *      division            (pass_arithmetic.c) by constants that are left: Mul; then 4 again
+ *      division            (pass_arithmetic.c) by constants that are left: Mul
+ *      reduce mean         (pass_reduce.c)     over height and width to GlobalAveragePool; 4 again
  *   6. constant channels   (pass_constant_channels.c) into the bias of the next layer
  *      unread channels     (pass_unread_channels.c)   go
  *   7. equalize            (pass_equalize.c)   by powers of two, once
@@ -111,6 +112,7 @@ static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_batch_norm, &changed, err);
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_division, &changed, err);
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_write_out, &changed, err);
+    if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_reduce_mean, &changed, err);
     if (status == ITG_OK) status = simplify(g, err);
     if (status == ITG_OK) status = itg_graph_sort(g, err);
     if (status == ITG_OK) status = itg_pass_constant_channels(g, options->eval, &changed, err);

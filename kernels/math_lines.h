@@ -1,7 +1,7 @@
-/* Private to kernels/: exp, erf, tanh and the sigmoid without branches, so that loops over them become
- * vectors. Where a branch would choose, all is computed, and `pick` chooses by bits: a compiler that
- * may not assume anything of exceptions leaves conditional expressions as branches. The same functions
- * serve single numbers (math.c). */
+/* Private to kernels/: exp, erf, tanh and the sigmoid without branches, so that loops over them
+ * become vectors. Where a branch would choose, all is computed, and `pick` chooses by bits: a
+ * compiler that may not assume anything of exceptions leaves conditional expressions as branches.
+ * The same functions serve single numbers (math.c). */
 #ifndef ITG_MATH_LINES_H
 #define ITG_MATH_LINES_H
 #include "kernels/clones.h"

@@ -187,6 +187,15 @@ def branches(folder):
     n.save(folder, n("Flatten", n("Conv", n("Add", g, b), n.weights(5, 8, 1, 1), n.vector(5))))
 
 
+def means(folder):
+    """Squeeze and excite: means of planes as ReduceMean, with and without their dimensions, and a product that broadcasts."""
+    n = Net("means", [1, 3, 9, 8], seed=29)
+    x = n("Relu", n("Conv", "x", n.weights(8, 3, 3, 3), n.vector(8), pads=[1, 1, 1, 1]))
+    s = n("Relu", n("Conv", n("ReduceMean", x, axes=[2, 3]), n.weights(4, 8, 1, 1), n.vector(4)))
+    x = n("Mul", x, n("Relu", n("Conv", s, n.weights(8, 4, 1, 1), n.vector(8))))
+    n.save(folder, n("Gemm", n("ReduceMean", x, axes=[-1, 2], keepdims=0), n.weights(5, 8), n.vector(5), transB=1))
+
+
 def volumes(folder):
     """Three spatial dimensions, which only the global pools take."""
     n = Net("volumes", [1, 2, 3, 4, 3], seed=5)
@@ -365,5 +374,5 @@ def mobilenet(folder, name, seed, factor):
 
 
 if __name__ == "__main__":
-    for make in (windows, elements, functions, attention, branches, volumes, images, matrices, lost, words, pixels, pair, gains, tokens, composed, idle, boxes):
+    for make in (windows, elements, functions, attention, branches, means, volumes, images, matrices, lost, words, pixels, pair, gains, tokens, composed, idle, boxes):
         make(sys.argv[1])

@@ -591,6 +591,19 @@ def division(g):
             node.op = "Mul"
 
 
+def reduce_mean(g):
+    for node in list(g.nodes):
+        x, y = node.inputs[0] if node.inputs else None, node.outputs[0]
+        if node.op != "ReduceMean" or x.is_constant or len(x.shape) != 4 or sorted(node.attrs["axes"]) != [2, 3]:
+            continue
+        node.op, node.attrs, node.opset = "GlobalAveragePool", {}, 0
+        if len(y.shape) == 4:
+            continue
+        mean = g.new_value(y.name, "mean", shape=(*x.shape[:2], 1, 1), dtype=x.dtype)
+        g.new_node(y.name, "mean", "GlobalAveragePool", [x], [mean], {})
+        node.op, node.attrs, node.inputs = "Reshape", {"target": y.shape}, [mean]
+
+
 def batch_norm(g):
     for node in list(g.nodes):
         if node.op != "BatchNormalization":
@@ -925,6 +938,7 @@ def prepare(path):
     batch_norm(g)
     g.sort()
     division(g)
+    reduce_mean(g)
     simplify(g)
     for step in (constant_channels, unread_channels, equalize):
         g.sort()

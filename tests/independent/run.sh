@@ -138,7 +138,7 @@ if wanted lowest; then
     "$python" "$here/lowest.py" "$intaglio" "$root/examples" || failures=$((failures + 1))
 fi
 "$python" "$here/make_models.py" "$work" || exit 1
-for made in windows elements functions branches volumes images matrices lost; do
+for made in windows elements functions branches means volumes images matrices lost; do
     wanted $made && matrix "$work/$made.onnx" "$work/$made.npy" "$work/$made.npy" 60
 done
 # Gather, tables and products of two activations: the built-in targets that have all three.

@@ -1,6 +1,7 @@
-/* Replaces ReduceMax of float32 by GlobalMaxPool, which takes the maximum over all dimensions after
- * the second. A Transpose moves the reduced dimensions to the end if necessary; a Reshape merges
- * the others except the first. */
+/* Replaces reductions of float32 by pools over all dimensions after the second, which more hardware
+ * has. Before a GlobalMaxPool, a Transpose moves the reduced dimensions to the end if necessary,
+ * and a Reshape merges the others except the first. A ReduceMean becomes a GlobalAveragePool where
+ * it is one: the mean of every plane of images. */
 #include "passes.h"
 
 static bool is_reduced(const itg_attrs *a, int32_t d)
@@ -72,5 +73,37 @@ itg_status itg_pass_reduce_max(itg_graph *g, itg_id node, bool *changed, itg_err
     itg_become(g, node, ITG_OP_RESHAPE);
     itg_graph_set_input(g, node, 0, value);
     *changed = true;
+    return ITG_OK;
+}
+
+/* Whether the node is the mean over height and width. */
+static bool is_mean_of_planes(const itg_graph *g, const itg_node *n)
+{
+    if (n->op != ITG_OP_REDUCE_MEAN || n->opset != 0 || n->input_count != 1) return false;
+    const itg_value *x = &g->values[n->inputs[0]];
+    return x->dtype == ITG_F32 && !x->data && x->shape.rank == 4 && !is_reduced(&n->attrs, 0) &&
+           !is_reduced(&n->attrs, 1) && is_reduced(&n->attrs, 2) && is_reduced(&n->attrs, 3);
+}
+
+itg_status itg_pass_reduce_mean(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+{
+    if (!is_mean_of_planes(g, &g->nodes[node])) return ITG_OK;
+    *changed = true;
+    itg_id value = g->nodes[node].inputs[0];
+    const itg_id y = g->nodes[node].outputs[0];
+    if (g->values[y].shape.rank == 4) {
+        itg_become(g, node, ITG_OP_GLOBAL_AVERAGE_POOL);
+        return ITG_OK;
+    }
+    itg_new_op pool = {.base = g->values[y].name,
+                       .suffix = "mean",
+                       .op = ITG_OP_GLOBAL_AVERAGE_POOL,
+                       .inputs = {value, ITG_NONE},
+                       .shape = g->values[value].shape};
+    pool.shape.dims[2] = pool.shape.dims[3] = 1;
+    itg_status status = itg_insert(g, &pool, NULL, &value, err);
+    if (status != ITG_OK) return status;
+    itg_become(g, node, ITG_OP_RESHAPE);
+    itg_graph_set_input(g, node, 0, value);
     return ITG_OK;
 }
