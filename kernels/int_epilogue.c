@@ -1,6 +1,7 @@
 /* Converts native results to the codes (or floats) of an output. */
 #include "kernels/int_parts.h"
 #include "kernels/requant_span.h"
+#include "kernels/rounding.h"
 
 static float to_float(int64_t acc, int64_t channel, const itg_epilogue *out)
 {
@@ -61,9 +62,28 @@ void itg_int_epilogue(const int64_t *acc, int64_t n, int64_t channel_stride,
     }
 }
 
-void itg_mean_epilogue(const float *mean, int64_t n, float scale_out, const itg_epilogue *out)
+/* As itg_quantize_mean_f32, for limits of at most 2^22. NaN gives 0. */
+ITG_CLONES static void codes_of_means(const float *mean, int64_t n, float scale, float zero,
+                                      float low, float high, int32_t *q)
 {
     for (int64_t i = 0; i < n; i++) {
+        const float scaled = mean[i] / scale, sum = scaled + zero;
+        q[i] = itg_nearest_f32(sum == sum ? sum : 0.0F, low, high);
+    }
+}
+
+void itg_mean_epilogue(const float *mean, int64_t n, float scale_out, const itg_epilogue *out)
+{
+    const int64_t limit = (int64_t)1 << 22;
+    int32_t q[ITG_SPAN];
+    const bool exact = out->storage != ITG_F32 && out->lo >= -limit && out->hi <= limit;
+    for (int64_t i = 0; exact && i < n; i += ITG_SPAN) {
+        const int64_t length = n - i < ITG_SPAN ? n - i : ITG_SPAN;
+        codes_of_means(mean + i, length, scale_out, (float)out->zero_point, (float)out->lo,
+                       (float)out->hi, q);
+        itg_store_row(out->storage, out->out, i, length, q);
+    }
+    for (int64_t i = 0; !exact && i < n; i++) {
         if (out->storage == ITG_F32)
             ((float *)out->out)[i] = mean[i] < out->float_lo   ? out->float_lo
                                      : mean[i] > out->float_hi ? out->float_hi

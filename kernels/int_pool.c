@@ -1,6 +1,8 @@
 /* Pools of codes. Rows of channels are added or compared, for one output pixel at a time or, by
  * maxima, one row of pixels. Only elements inside the image count. */
 #include "kernels/block_ops.h"
+#include "kernels/clones.h"
+#include "kernels/int_parts.h"
 #include "kernels/requant.h"
 #include <string.h>
 
@@ -89,6 +91,35 @@ int64_t itg_int_pool_sum(const itg_window *w, const itg_int_operand *x, int64_t 
     return a.count;
 }
 
+/* sum[c] += itg_dequantize_f32(x[c]) of bytes; flip: 0x80 if they are signed, which zero includes.
+ */
+ITG_CLONES static void add_bytes_f32(const uint8_t *x, int64_t n, uint8_t flip, int32_t zero,
+                                     float scale, float *sum)
+{
+    for (int64_t c = 0; c < n; c++) {
+        const float term = (float)((int32_t)(uint8_t)(x[c] ^ flip) - zero) * scale;
+        sum[c] += term;
+    }
+}
+
+/* sum[c] += the number of channel c of the element at `at`. */
+static void add_row_f32(const itg_int_operand *x, int64_t at, int64_t channels, float scale,
+                        float *sum)
+{
+    const int64_t limit = (int64_t)1 << 30;
+    if (itg_is_byte(x->storage) && x->zero_point >= -limit && x->zero_point <= limit) {
+        const uint8_t flip = x->storage == ITG_S8 ? 0x80 : 0;
+        add_bytes_f32((const uint8_t *)x->data + at, channels, flip, (int32_t)x->zero_point + flip,
+                      scale, sum);
+        return;
+    }
+    for (int64_t c = 0; c < channels; c++) {
+        float term =
+            itg_dequantize_f32(itg_load(x->storage, x->data, at + c), scale, x->zero_point);
+        sum[c] += term;
+    }
+}
+
 void itg_int_pool_sum_f32(const itg_window *w, const itg_int_operand *x, float scale, int64_t p,
                           int64_t q, float *sum)
 {
@@ -96,9 +127,5 @@ void itg_int_pool_sum_f32(const itg_window *w, const itg_int_operand *x, float s
     for (int64_t c = 0; c < w->channels; c++)
         sum[c] = 0;
     FOR_PATCH(w, &a, at)
-    for (int64_t c = 0; c < w->channels; c++) {
-        float term =
-            itg_dequantize_f32(itg_load(x->storage, x->data, at + c), scale, x->zero_point);
-        sum[c] += term;
-    }
+    add_row_f32(x, at, w->channels, scale, sum);
 }
