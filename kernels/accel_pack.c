@@ -54,11 +54,32 @@ static int64_t offset_in_run(int64_t i, int64_t adjacent)
     return (i - within) * ITG_PANEL_COLUMNS + within;
 }
 
+/* pack_tap of bytes whose zero point is a byte, too. */
+static int64_t pack_tap_bytes(const itg_accel_shape *t, const itg_int_operand *w, int64_t first,
+                              int64_t stride, tap_place place, int8_t *column)
+{
+    const uint8_t *from = (const uint8_t *)w->data + first, flip = w->storage == ITG_S8 ? 0x80 : 0;
+    const int32_t zero = (int32_t)w->zero_point + flip;
+    int64_t sum = 0;
+    for (int64_t c = 0; c < t->channels; c++) {
+        int32_t v = (int32_t)(uint8_t)(from[c * stride] ^ flip) - zero;
+        int8_t *to = column + place.base + offset_in_run(place.run + c, t->adjacent);
+        sum += v;
+        for (int32_t d = 0; d < t->w_digits; d++) {
+            to[d * t->panel_bytes] = (int8_t)v;
+            v = (v - (int8_t)v) >> 8;
+        }
+    }
+    return sum;
+}
+
 /* Packs the weights of one filter and tap, from `first` on `stride` apart; returns their sum. */
 static int64_t pack_tap(const itg_accel_shape *t, const itg_accel_problem *p, int64_t first,
                         int64_t stride, tap_place place, int8_t *column)
 {
     int64_t sum = 0, v[ITG_STEP_DEPTH];
+    if (itg_is_byte(p->w.storage) && p->w.zero_point >= -128 && p->w.zero_point <= 255)
+        return pack_tap_bytes(t, &p->w, first, stride, place, column);
     for (int64_t c = 0; c < t->channels; c++) {
         const int64_t i = c % ITG_STEP_DEPTH, left = t->channels - c;
         if (i == 0)

@@ -1,9 +1,40 @@
 /* Rows of Softmax and LayerNormalization in integers. */
+#include "kernels/clones.h"
 #include "kernels/int_parts.h"
 #include "kernels/math.h"
 #include "kernels/requant.h"
 
 /* ---- Softmax ---- */
+
+ITG_CLONES static int64_t greatest_of(int64_t n, int64_t qmin, int64_t qmax, int64_t *acc)
+{
+    int64_t greatest = qmin;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t raised = acc[i] < qmin ? qmin : acc[i];
+        acc[i] = raised > qmax ? qmax : raised;
+        greatest = acc[i] > greatest ? acc[i] : greatest;
+    }
+    return greatest;
+}
+
+/* acc[i] = code first + i, limited to the range, for i = 0, stride, 2 stride... below end. Returns
+ * the greatest. */
+static int64_t load_row(const itg_int_operand *x, int64_t first, int64_t end, int64_t stride,
+                        int64_t *acc)
+{
+    if (stride == 1) {
+        itg_int_operand raw = *x;
+        raw.zero_point = 0;
+        itg_widen_row(&raw, first, end, 1, acc);
+        return greatest_of(end, x->qmin, x->qmax, acc);
+    }
+    int64_t greatest = x->qmin;
+    for (int64_t i = 0; i < end; i += stride) {
+        acc[i] = itg_clamp(itg_load(x->storage, x->data, first + i), x->qmin, x->qmax);
+        greatest = acc[i] > greatest ? acc[i] : greatest;
+    }
+    return greatest;
+}
 
 static int64_t exponential(const itg_int_softmax *k, int64_t d)
 {
@@ -15,12 +46,8 @@ void itg_int_softmax_row(const itg_int_softmax *k, const itg_int_operand *x, int
                          int64_t *acc)
 {
     const int64_t end = k->count * k->stride;
-    int64_t greatest = x->qmin, sum = 0;
-    for (int64_t i = 0; i < end; i += k->stride) {
-        acc[i] = itg_load(x->storage, x->data, first + i);
-        acc[i] = itg_clamp(acc[i], x->qmin, x->qmax);
-        greatest = acc[i] > greatest ? acc[i] : greatest;
-    }
+    int64_t sum = 0;
+    const int64_t greatest = load_row(x, first, end, k->stride, acc);
     for (int64_t i = 0; i < end; i += k->stride)
         sum += acc[i] = exponential(k, greatest - acc[i]);
     for (int64_t i = 0; i < end; i += k->stride)
@@ -92,12 +119,9 @@ void itg_int_tflite_softmax_row(const itg_int_tflite_softmax *k, const itg_int_o
                                 int64_t first, int64_t *acc)
 {
     const int64_t end = k->count * k->stride;
-    int64_t greatest = x->qmin, sum = 0;
+    int64_t sum = 0;
     int32_t room = 0;
-    for (int64_t i = 0; i < end; i += k->stride) {
-        acc[i] = itg_clamp(itg_load(x->storage, x->data, first + i), x->qmin, x->qmax);
-        greatest = acc[i] > greatest ? acc[i] : greatest;
-    }
+    const int64_t greatest = load_row(x, first, end, k->stride, acc);
     for (int64_t i = 0; i < end; i += k->stride) {
         acc[i] = k->table[greatest - acc[i]];
         sum += (acc[i] + (1 << 11)) >> 12;
@@ -123,25 +147,37 @@ static int64_t root_of(int64_t v)
     return root;
 }
 
+/* acc[i] = round((count * acc[i] - sum) * unit / root), half away from zero, times gain, plus bias.
+ * The quotient is at most 2^31, so that it is off by at most one in double. */
+ITG_CLONES static void scale_differences(const itg_int_layer_norm *k, int64_t sum, int64_t unit,
+                                         int64_t root, int64_t *acc)
+{
+    const int64_t count = k->count, half = root >> 1;
+    const int16_t *gain = k->gain;
+    const int64_t *bias = k->bias;
+    const double inverse = 1.0 / (double)root;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t d = (count * acc[i] - sum) * unit, sign = d >> 63,
+                      n = half + (d ^ sign) - sign;
+        int64_t q = (int64_t)((double)n * inverse);
+        const int64_t rest = n - q * root;
+        q += (rest >= root) - (rest < 0);
+        acc[i] = ((q ^ sign) - sign) * gain[i] + bias[i];
+    }
+}
+
 void itg_int_layer_norm_row(const itg_int_layer_norm *k, const itg_int_operand *x, int64_t first,
                             int64_t *acc)
 {
     int64_t sum = 0, squares = 0;
     int32_t shift = 0;
+    itg_widen_row(x, first, k->count, 1, acc);
     for (int64_t i = 0; i < k->count; i++) {
-        const int64_t v = itg_load(x->storage, x->data, first + i) - x->zero_point;
-        acc[i] = v;
-        sum += v;
-        squares += v * v;
+        sum += acc[i];
+        squares += acc[i] * acc[i];
     }
     int64_t square = k->count * squares - sum * sum + k->epsilon;
     for (; square < INT64_C(1) << 60; shift++)
         square *= 4;
-    const int64_t root = root_of(square), half = root >> 1,
-                  unit = INT64_C(1) << (shift + k->fraction);
-    for (int64_t i = 0; i < k->count; i++) {
-        const int64_t d = (k->count * acc[i] - sum) * unit;
-        const int64_t normalized = d < 0 ? -((half - d) / root) : (half + d) / root;
-        acc[i] = normalized * k->gain[i] + k->bias[i];
-    }
+    scale_differences(k, sum, INT64_C(1) << (shift + k->fraction), root_of(square), acc);
 }
