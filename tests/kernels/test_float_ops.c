@@ -183,6 +183,39 @@ static void univariates_are_rounded_once(void **state)
     drop(&y);
 }
 
+/* Any bits: infinities, NaN and subnormal numbers too, and lengths that fill no vector. */
+static void many_give_the_bits_of_one(void **state)
+{
+    (void)state;
+    enum { MOST = 67, LENGTHS = 300 };
+    itg_rng rng;
+    itg_rng_init(&rng, 12);
+    for (int k = 0; k < 2 * UNIVARIATES; ++k) {
+        const itg_op op = univariates[k / 2].op;
+        itg_attrs attrs = univariate_attributes();
+        attrs.approximate = k % 2;
+        for (int i = 0; i < LENGTHS; ++i) {
+            const int64_t n = 1 + i % MOST;
+            itg_tensor x = make(ITG_F32, &n, 1), y = make(ITG_F32, &n, 1);
+            float *in = x.data, *out = y.data;
+            for (int64_t j = 0; j < n; ++j) {
+                const uint32_t bits = (uint32_t)(itg_rng_next(&rng) >> 32);
+                memcpy(in + j, &bits, sizeof bits);
+                if (j % 2) in[j] = (float)((itg_rng_unit(&rng) - 0.5) * 20);
+            }
+            run(op, &attrs, &x, 1, &y);
+            for (int64_t j = 0; j < n; ++j) {
+                const float want = (float)itg_univariate(op, &attrs, (double)in[j]);
+                if (memcmp(&want, out + j, sizeof want) != 0 && !(want != want && out[j] != out[j]))
+                    fail_msg("%s(%a) = %a, not %a", itg_op_name(op), (double)in[j], (double)out[j],
+                             (double)want);
+            }
+            drop(&x);
+            drop(&y);
+        }
+    }
+}
+
 static void gelu_has_a_form_by_tanh(void **state)
 {
     itg_attrs attrs = itg_attrs_default(ITG_OP_GELU);
@@ -670,6 +703,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_univariate_operator_has_a_formula),
         cmocka_unit_test(univariates_are_rounded_once),
+        cmocka_unit_test(many_give_the_bits_of_one),
         cmocka_unit_test(gelu_has_a_form_by_tanh),
         cmocka_unit_test(univariates_keep_nan_and_know_infinity),
         cmocka_unit_test(tensors_and_the_scalar_function_agree),
