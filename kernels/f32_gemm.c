@@ -6,6 +6,7 @@
  * (weights of a linear layer), a panel of columns is transposed first. With one row of a that would
  * cost more than the product; there, several sums run in parallel along the rows of b. The order
  * within a sum is the same on each path. */
+#include "kernels/clones.h"
 #include "kernels/f32_tile.h"
 #include "kernels/float_call.h"
 
@@ -56,18 +57,30 @@ typedef struct panels {
     float *sums;   /* [rows][lanes] */
 } panels;
 
-static float scaled(float alpha, float a)
+ITG_INLINE float scaled(float alpha, float a)
 {
     const float value = alpha * a;
     return value;
 }
 
+/* out[i] = by * x[i] */
+ITG_CLONES static void multiples_of_f32(const float *x, int64_t n, float by, float *out)
+{
+    for (int64_t i = 0; i < n; ++i)
+        out[i] = scaled(by, x[i]);
+}
+
 /* Rows behind the last one are 0, up to a multiple of `rows`. */
 static void pack_a(const product *p, int64_t rows, float *out)
 {
-    for (int64_t m = 0; m < p->m; ++m)
-        for (int64_t k = 0; k < p->k; ++k)
-            *out++ = scaled(p->alpha, p->a.data[m * p->a.row + k * p->a.column]);
+    for (int64_t m = 0; m < p->m; ++m, out += p->k) {
+        const float *a = p->a.data + m * p->a.row;
+        if (p->a.column == 1)
+            multiples_of_f32(a, p->k, p->alpha, out);
+        else
+            for (int64_t k = 0; k < p->k; ++k)
+                out[k] = scaled(p->alpha, a[k * p->a.column]);
+    }
     memset(out, 0, (size_t)((rows - p->m % rows) % rows * p->k) * sizeof *out);
 }
 
@@ -96,6 +109,25 @@ static bool in_place(const product *p, const panels *w, int64_t count)
     return p->b.column == 1 && count == w->lanes && p->m <= 2 * w->rows;
 }
 
+ITG_CLONES static void starts_of_f32(const float *x, int64_t n, float beta, float *out)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        const float start = x[i] * beta;
+        out[i] = start + 0.0f;
+    }
+}
+
+/* What the sums of a row, columns [first, first + count), start at. */
+static void start_row(const product *p, int64_t row, int64_t first, int64_t count, float *out)
+{
+    const matrix *s = &p->start;
+    if (s->column == 1)
+        starts_of_f32(s->data + row * s->row + first, count, p->beta, out);
+    else
+        for (int64_t n = 0; n < count; ++n)
+            out[n] = start_at(p, row, first + n);
+}
+
 static void run_panel(const product *p, const panels *w, int64_t first, int64_t count)
 {
     static const int64_t no_offset = 0;
@@ -105,10 +137,9 @@ static void run_panel(const product *p, const panels *w, int64_t first, int64_t 
     if (!direct) pack_b(p, first, count, w->lanes, w->b);
     for (int64_t m = 0; m < p->m; m += w->rows) {
         const int64_t rows = p->m - m < w->rows ? p->m - m : w->rows;
-        for (int64_t r = 0; r < w->rows; ++r)
-            for (int64_t n = 0; n < w->lanes; ++n)
-                w->sums[r * w->lanes + n] =
-                    r < rows && n < count ? start_at(p, m + r, first + n) : 0.0f;
+        memset(w->sums, 0, (size_t)(w->rows * w->lanes) * sizeof(float));
+        for (int64_t r = 0; p->start.data && r < rows; ++r)
+            start_row(p, m + r, first, count, w->sums + r * w->lanes);
         const itg_f32_tile tile = {w->sums, w->lanes,  NULL, w->a + m * p->k,
                                    p->k,    lanes,     p->k, direct ? p->b.row : w->lanes,
                                    1,       &no_offset};
