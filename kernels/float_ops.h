@@ -22,4 +22,6 @@ itg_status itg_move_eval(itg_op op, const itg_attrs *attrs, const itg_tensor *in
                          const void *fill, itg_error *err);
 /* f of a univariate operator (the class ITG_IS_UNIVARIATE), in double. */
 double itg_univariate(itg_op op, const itg_attrs *attrs, double x);
+/* x[i] = itg_univariate(op, attrs, x[i]) */
+void itg_univariate_all(itg_op op, const itg_attrs *attrs, int64_t n, double *x);
 #endif

@@ -4,6 +4,8 @@
 #include "kernels/math.h"
 #include "kernels/math_lines.h"
 
+enum { MANY = 256 }; /* numbers that are computed together */
+
 /* NaN passes, because both comparisons are false. */
 ITG_INLINE double clamp(double x, double lo, double hi)
 {
@@ -196,18 +198,18 @@ double itg_univariate(itg_op op, const itg_attrs *attrs, double x)
     return f->plain != NULL ? f->plain(x) : f->of(attrs, x);
 }
 
-/* ---- lines of float32 ---- */
+/* ---- many numbers ---- */
 
 /* The functions of which networks compute many, by vectors: the same operations, so the same bits.
  */
 #define DEFINE_LINE(NAME, VALUE)                                                                   \
-    ITG_CLONES static void NAME(const itg_attrs *attrs, const float *x, int64_t n, float *y)       \
+    ITG_CLONES static void NAME(const itg_attrs *attrs, int64_t n, double *x)                      \
     {                                                                                              \
         const itg_attrs own = *attrs, *const a = &own;                                             \
         (void)a;                                                                                   \
         for (int64_t i = 0; i < n; ++i) {                                                          \
-            const double v = (double)x[i];                                                         \
-            y[i] = (float)(VALUE);                                                                 \
+            const double v = x[i];                                                                 \
+            x[i] = (VALUE);                                                                        \
         }                                                                                          \
     }
 
@@ -226,33 +228,14 @@ DEFINE_LINE(mish_line, mish(v))
 DEFINE_LINE(negative_line, negative(v))
 DEFINE_LINE(reciprocal_line, reciprocal(v))
 
-static void gelu_line(const itg_attrs *attrs, const float *x, int64_t n, float *y)
+static void gelu_line(const itg_attrs *attrs, int64_t n, double *x)
 {
-    (attrs->approximate == 0 ? gelu_by_erf_line : gelu_by_tanh_line)(attrs, x, n, y);
+    (attrs->approximate == 0 ? gelu_by_erf_line : gelu_by_tanh_line)(attrs, n, x);
 }
 
-/* Relu and Clip select one of their operands, so float32 gives the same bits as double. */
-static void relu_line(const itg_attrs *attrs, const float *x, int64_t n, float *y)
-{
-    (void)attrs;
-    for (int64_t i = 0; i < n; ++i)
-        y[i] = x[i] <= 0.0f ? 0.0f : x[i];
-}
-
-static void clip_line(const itg_attrs *attrs, const float *x, int64_t n, float *y)
-{
-    const float lo = attrs->min, hi = attrs->max;
-    for (int64_t i = 0; i < n; ++i) {
-        const float raised = x[i] < lo ? lo : x[i];
-        y[i] = raised > hi ? hi : raised;
-    }
-}
-
-typedef void line_fn(const itg_attrs *attrs, const float *x, int64_t n, float *y);
+typedef void line_fn(const itg_attrs *attrs, int64_t n, double *x);
 
 static line_fn *const lines[ITG_OP_COUNT] = {
-    [ITG_OP_RELU] = relu_line,
-    [ITG_OP_CLIP] = clip_line,
     [ITG_OP_LEAKY_RELU] = leaky_relu_line,
     [ITG_OP_ELU] = elu_line,
     [ITG_OP_SIGMOID] = sigmoid_line,
@@ -268,6 +251,43 @@ static line_fn *const lines[ITG_OP_COUNT] = {
     [ITG_OP_RECIPROCAL] = reciprocal_line,
 };
 
+void itg_univariate_all(itg_op op, const itg_attrs *attrs, int64_t n, double *x)
+{
+    if (lines[op] != NULL) lines[op](attrs, n, x);
+    for (int64_t i = 0; lines[op] == NULL && i < n; ++i)
+        x[i] = itg_univariate(op, attrs, x[i]);
+}
+
+/* ---- tensors of float32 ---- */
+
+ITG_CLONES static void doubles_of_f32(const float *x, int64_t n, double *out)
+{
+    for (int64_t i = 0; i < n; ++i)
+        out[i] = (double)x[i];
+}
+
+ITG_CLONES static void f32_of_doubles(const double *x, int64_t n, float *out)
+{
+    for (int64_t i = 0; i < n; ++i)
+        out[i] = (float)x[i];
+}
+
+/* Relu and Clip select one of their operands, so float32 gives the same bits as double. These loops
+ * vectorize. */
+static void relu_run(const float *x, int64_t n, float *y)
+{
+    for (int64_t i = 0; i < n; ++i)
+        y[i] = x[i] <= 0.0f ? 0.0f : x[i];
+}
+
+static void clip_run(const float *x, int64_t n, float lo, float hi, float *y)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        const float raised = x[i] < lo ? lo : x[i];
+        y[i] = raised > hi ? hi : raised;
+    }
+}
+
 itg_status itg_f32_univariate(const itg_call *call)
 {
     if (itg_dtype_is_integer(call->inputs[0].dtype)) return itg_any_single(call);
@@ -278,8 +298,20 @@ itg_status itg_f32_univariate(const itg_call *call)
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "output and input differ in size");
     const float *x = call->inputs[0].data;
     float *y = call->outputs[0].data;
-    if (lines[call->op] != NULL) lines[call->op](call->attrs, x, n, y);
-    for (int64_t i = 0; lines[call->op] == NULL && i < n; ++i)
-        y[i] = (float)itg_univariate(call->op, call->attrs, (double)x[i]);
+    if (call->op == ITG_OP_RELU) {
+        relu_run(x, n, y);
+        return ITG_OK;
+    }
+    if (call->op == ITG_OP_CLIP) {
+        clip_run(x, n, call->attrs->min, call->attrs->max, y);
+        return ITG_OK;
+    }
+    double numbers[MANY];
+    for (int64_t first = 0; first < n; first += MANY) {
+        const int64_t count = n - first < MANY ? n - first : MANY;
+        doubles_of_f32(x + first, count, numbers);
+        itg_univariate_all(call->op, call->attrs, count, numbers);
+        f32_of_doubles(numbers, count, y + first);
+    }
     return ITG_OK;
 }

@@ -70,17 +70,31 @@ static bool varies(const itg_graph *g, const itg_node *n, int32_t i)
 
 /* ---- univariate operators ---- */
 
+/* The slopes of a function at x, by differences; 0 where they are not finite. */
+static void find_slopes(const itg_node *node, const float *x, int64_t n, float *slope)
+{
+    enum { MANY = 256 };
+    double up[MANY], down[MANY];
+    for (int64_t first = 0; first < n; first += MANY, x += MANY, slope += MANY) {
+        const int64_t count = n - first < MANY ? n - first : MANY;
+        for (int64_t i = 0; i < count; i++) {
+            const double at = (double)x[i], h = step_at(at);
+            up[i] = at + h;
+            down[i] = at - h;
+        }
+        itg_univariate_all(node->op, &node->attrs, count, up);
+        itg_univariate_all(node->op, &node->attrs, count, down);
+        for (int64_t i = 0; i < count; i++) {
+            slope[i] = (float)((up[i] - down[i]) / (2 * step_at((double)x[i])));
+            if (!isfinite(slope[i])) slope[i] = 0;
+        }
+    }
+}
+
 static void univariate(const itg_rule_call *c)
 {
-    const float *x = c->x[0].data;
-    int64_t n = elements_of(&c->x[0].shape);
-    for (int64_t i = 0; i < n && c->gx[0] && c->is_first; i++) {
-        double at = (double)x[i], h = step_at(at);
-        double rise = itg_univariate(c->node->op, &c->node->attrs, at + h) -
-                      itg_univariate(c->node->op, &c->node->attrs, at - h);
-        const float slope = (float)(rise / (2 * h));
-        c->kept[i] = isfinite(slope) ? slope : 0;
-    }
+    const int64_t n = elements_of(&c->x[0].shape);
+    if (c->gx[0] && c->is_first) find_slopes(c->node, c->x[0].data, n, c->kept);
     if (c->gx[0]) recover_add_product(c->gx[0], c->gy[0], c->kept, n);
 }
 
