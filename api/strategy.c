@@ -5,6 +5,7 @@
 #include "search/sums.h"
 #include "sim/evaluate.h"
 #include "sim/strategy_file.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +56,10 @@ int64_t itg_default_samples(const itg_model *model)
 
 /* ---- codes of weights ---- */
 
-#define COMPARED_SAMPLES 64
+int64_t itg_compared_samples(int64_t used)
+{
+    return used / 8 > 64 ? used / 8 : 64;
+}
 
 static bool has_codes(const itg_strategy *s)
 {
@@ -81,18 +85,22 @@ static itg_status measure(const itg_model *model, itg_strategy_file *file,
     const bool measures[ITG_METRIC_COUNT] = {[ITG_METRIC_KL] = true};
     const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .with_agreement = true,
                                           .threads = o->threads, .measures = measures};
-    int64_t all = o->data->shape.dims[0], index[COMPARED_SAMPLES],
-            used = itg_recover_samples(model, o->most_samples), first = used < all ? used : 0,
-            count = all - first < COMPARED_SAMPLES ? all - first : COMPARED_SAMPLES;
+    const int64_t all = o->data->shape.dims[0], used = itg_recover_samples(model, o->most_samples),
+                  wanted = itg_compared_samples(used), count = all < wanted ? all : wanted,
+                  first = used + count <= all ? used : all - count;
+    int64_t *index = calloc((size_t)count + 1, sizeof *index);
     itg_dataset *some = NULL;
     itg_score score, before = file->results;
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; index && i < count; i++)
         index[i] = first + i;
-    itg_status status = itg_dataset_select(o->data, index, count, &some, err);
+    itg_status status =
+        index ? itg_dataset_select(o->data, index, count, &some, err)
+              : itg_fail(err, ITG_NO_MEMORY, "no memory for %" PRId64 " samples", count);
     if (status == ITG_OK) status = itg_simulate(model, file, some, &options, &score, err);
     if (status == ITG_OK) *out = itg_score_distance(&score);
     file->results = before;
     itg_data_close(some);
+    free(index);
     return status;
 }
 

@@ -136,8 +136,6 @@ static void note_widths(const itg_strategy_file *file, const char *what, bool we
 
 /* ---- codes of weights ---- */
 
-#define COMPARED_SAMPLES 64 /* behind those that codes are chosen on */
-
 /* The time limit, and the progress so far. */
 typedef struct pace {
     double end; /* by itg_cli_now; 0: no limit */
@@ -194,7 +192,7 @@ static itg_status recover(work *w, itg_error *err)
     options.most_samples = itg_cli_calibration_limit(w->args, w->model);
     itg_status status = itg_data_open(
         itg_cli_data_text(itg_cli_model_input(w->model), values[ITG_CLI_OPT_CALIB].text, text),
-        options.most_samples + COMPARED_SAMPLES, &data, err);
+        options.most_samples + itg_compared_samples(options.most_samples), &data, err);
     options.data = data;
     if (status == ITG_OK) status = itg_strategy_recover(w->file, w->model, &options, &taken, err);
     if (status == ITG_OK) note_codes(&p, options.mode, taken);

@@ -6,11 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_MACS 1e11         /* of all samples, of the network itself */
-#define ROUNDER 12582912.0f    /* 1.5 * 2^23: beyond it floats are integers */
-#define LEAST_DIVERGENCE 0.002 /* a tenth of a point of accuracy, about */
-#define LEAST_PROMISED 0.01    /* of the divergence */
-#define LEAST_GAIN 0.002       /* of the divergence */
+#define MOST_MACS 1e11      /* of all samples, of the network itself */
+#define ROUNDER 12582912.0f /* 1.5 * 2^23: beyond it floats are integers */
+#define LEAST_PROMISED 0.01 /* of the divergence */
+#define LEAST_GAIN 0.002    /* of the divergence */
 enum {
     LEAST_SAMPLES = 192,
     MOST_SAMPLES = 768,
@@ -340,7 +339,7 @@ static itg_status begin(choosing *x, itg_annotated **a, itg_error *err)
         if (status == ITG_OK) status = measure(x, x->s, first, NULL, &x->divergence, err);
         if (status == ITG_OK && x->divergence < INFINITY) break;
     }
-    if (status == ITG_OK && x->divergence < INFINITY && x->divergence >= LEAST_DIVERGENCE)
+    if (status == ITG_OK && x->divergence < INFINITY && x->divergence >= ITG_LEAST_DIVERGENCE)
         status = measure(x, x->s, x->checked, a, &x->divergence, err);
     return status;
 }
@@ -388,7 +387,7 @@ static itg_status choose(choosing *x, itg_strategy *s, bool *changed, itg_error 
     return status;
 }
 
-itg_status itg_choose_ranges(const itg_tuning *tuning, itg_strategy *s, bool *changed,
+itg_status itg_choose_ranges(const itg_tuning *tuning, itg_strategy *s, itg_ranges_chosen *out,
                              itg_error *err)
 {
     int64_t samples = itg_tune_samples(tuning->g, tuning->samples.count, MOST_MACS);
@@ -397,9 +396,10 @@ itg_status itg_choose_ranges(const itg_tuning *tuning, itg_strategy *s, bool *ch
                   .before = s,
                   .checked = samples - samples / GRADIENT_PART,
                   .gradients = samples / GRADIENT_PART};
-    *changed = false;
+    *out = (itg_ranges_chosen){0};
     if (!tuning->odds || samples < LEAST_SAMPLES) return ITG_OK;
-    itg_status status = choose(&x, s, changed, err);
+    itg_status status = choose(&x, s, &out->changed, err);
+    out->is_lossy = x.divergence >= ITG_LEAST_DIVERGENCE && x.divergence < INFINITY;
     itg_strategy_destroy(x.s);
     free(x.ranges);
     free(x.of_edge);

@@ -10,10 +10,18 @@
 #define ITG_RECOVER_RANGES_H
 #include "recover/tune.h"
 
+#define ITG_LEAST_DIVERGENCE                                                                       \
+    0.002 /* that is worth an effort: a tenth of a point of accuracy, about */
+
+typedef struct itg_ranges_chosen {
+    bool changed;
+    bool is_lossy; /* with these weights, ITG_LEAST_DIVERGENCE or more is left */
+} itg_ranges_chosen;
+
 /* Changes thresholds of activations, before weights are reconstructed: the programs that are
- * compared have weights of 8 bits if the hardware can, or the strategy's. *changed: whether it did.
- * The strategy stays as it is if the network is no classifier, if it is too large for some
- * gradients, if next to nothing is lost, or if nothing better is found. */
-itg_status itg_choose_ranges(const itg_tuning *tuning, itg_strategy *s, bool *changed,
+ * compared have weights of 8 bits if the hardware can, or the strategy's. The strategy stays as it
+ * is if the network is no classifier, if it is too large for some gradients, if next to nothing is
+ * lost, or if nothing better is found. */
+itg_status itg_choose_ranges(const itg_tuning *tuning, itg_strategy *s, itg_ranges_chosen *out,
                              itg_error *err);
 #endif

@@ -24,6 +24,7 @@ typedef struct recovery {
     itg_kept *kept;
     itg_constants constants;
     itg_recovered *table; /* NULL: only the strategy's own widths */
+    bool is_lossy;        /* as itg_ranges_chosen */
 } recovery;
 
 const char *itg_recover_mode_name(itg_recover_mode mode)
@@ -43,11 +44,12 @@ bool itg_recover_mode_from_name(const char *name, itg_recover_mode *out)
 }
 
 /* Returns the widest weights worth reconstruction. Measured on all networks and data: classifiers
- * gain nothing at 7 bits or more, unless scales are powers of two; others gain 9 dB at 8 bits. */
+ * gain next to nothing at 7 bits or more, unless scales are powers of two or much is lost with
+ * weights of 8 bits already; others gain 9 dB at 8 bits. */
 static int32_t widest(const recovery *r)
 {
     if (r->o->mode != ITG_RECOVER_AUTO || !itg_model_is_classifier(r->g)) return 32;
-    return r->hw->power_of_two_scales ? 8 : 6;
+    return r->hw->power_of_two_scales || r->is_lossy ? 8 : 6;
 }
 
 static itg_status annotate(const recovery *r, itg_annotated **out, itg_error *err)
@@ -309,10 +311,11 @@ static itg_tuning tuning_of(recovery *r)
 static itg_status choose_ranges(recovery *r, itg_annotated **a, itg_error *err)
 {
     const itg_tuning t = tuning_of(r);
-    bool changed = false;
-    itg_status status = itg_choose_ranges(&t, r->s, &changed, err);
+    itg_ranges_chosen chosen;
+    itg_status status = itg_choose_ranges(&t, r->s, &chosen, err);
+    r->is_lossy = chosen.is_lossy;
     if (status == ITG_CANCELLED && is_enough(r)) return ITG_OK;
-    if (status != ITG_OK || !changed) return status;
+    if (status != ITG_OK || !chosen.changed) return status;
     itg_annotated_destroy(*a);
     *a = NULL;
     return annotate(r, a, err);
@@ -403,7 +406,10 @@ static itg_status choose_alone(recovery *r, bool *changed, itg_error *err)
     if (status == ITG_OK) status = itg_recover_floats_take(r->f, a, err);
     itg_annotated_destroy(a);
     const itg_tuning t = tuning_of(r);
-    return status == ITG_OK ? itg_choose_ranges(&t, r->s, changed, err) : status;
+    itg_ranges_chosen chosen = {0};
+    if (status == ITG_OK) status = itg_choose_ranges(&t, r->s, &chosen, err);
+    *changed = chosen.changed;
+    return status;
 }
 
 itg_status itg_recover_ranges(itg_recovery *of, const itg_recover_options *options,

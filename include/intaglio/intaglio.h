@@ -312,6 +312,8 @@ bool itg_recover_mode_from_name(const char *name, itg_recover_mode *out);
  * for a small network: 3.5e10 multiply-accumulates (an element of a value counts as 32) and 64e6
  * elements of inputs in all. */
 int64_t itg_default_samples(const itg_model *model);
+/* Returns how many samples more say whether codes that were chosen on `used` samples are better. */
+int64_t itg_compared_samples(int64_t used);
 /* Finds codes, scales and biases of weights with which each layer's outputs come nearest to the
  * float network's, in place of the nearest codes. Thresholds of a classifier's activations change,
  * too, where they lose more than they must; widths stay. The same strategy results on every

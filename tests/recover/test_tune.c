@@ -161,7 +161,7 @@ typedef struct network {
     itg_strategy *s;
     itg_layer layers[8];
     int32_t layer_count;
-    bool changed; /* by the last choice of ranges */
+    itg_ranges_chosen chosen; /* by the last choice of ranges */
 } network;
 
 static itg_recover_options options_of(const network *w, int threads)
@@ -223,7 +223,7 @@ static itg_status tune(network *w, part which, int threads, itg_strategy *s)
     if (itg_tune_odds_init(w->n.model, &t.samples, &options, &odds)) t.odds = &odds;
     if (status == ITG_OK) status = itg_constants_create(w->n.model, cache, &constants, NULL);
     if (status == ITG_OK && which == SCALES) status = itg_tune(&t, s, NULL);
-    if (status == ITG_OK && which == RANGES) status = itg_choose_ranges(&t, s, &w->changed, NULL);
+    if (status == ITG_OK && which == RANGES) status = itg_choose_ranges(&t, s, &w->chosen, NULL);
     itg_tune_odds_deinit(&odds);
     itg_constants_deinit(&constants);
     itg_cache_destroy(cache);
@@ -329,10 +329,10 @@ static void a_range_too_wide_shrinks(void **state)
         assert_int_equal(itg_strategy_clone(w.s, &one, NULL), ITG_OK);
         assert_int_equal(itg_strategy_clone(w.s, &three, NULL), ITG_OK);
         assert_int_equal(tune(&w, RANGES, 1, one), ITG_OK);
-        assert_true(w.changed && count_other_ranges(w.s, one) > 0);
+        assert_true(w.chosen.changed && count_other_ranges(w.s, one) > 0);
         assert_true(divergence(&w, one) < divergence(&w, w.s));
         assert_int_equal(tune(&w, RANGES, 3, three), ITG_OK);
-        assert_true(w.changed && count_other_ranges(one, three) == 0);
+        assert_true(w.chosen.changed && count_other_ranges(one, three) == 0);
         itg_strategy_destroy(one);
         itg_strategy_destroy(three);
         close_network(&w);
@@ -347,7 +347,7 @@ static void ranges_stay(void **state)
     open_network(&w, "x86-vnni");
     assert_int_equal(itg_strategy_clone(w.s, &s, NULL), ITG_OK);
     assert_int_equal(tune(&w, RANGES, 1, s), ITG_OK); /* next to nothing is lost */
-    assert_true(!w.changed && count_other_ranges(w.s, s) == 0);
+    assert_true(!w.chosen.changed && count_other_ranges(w.s, s) == 0);
     widen_ranges(s);
     itg_strategy_destroy(w.s);
     assert_int_equal(itg_strategy_clone(s, &w.s, NULL), ITG_OK);
@@ -355,7 +355,7 @@ static void ranges_stay(void **state)
     for (itg_id v = 0; v < w.n.model->value_count; v++)
         if (!w.n.model->values[v].data) w.n.model->values[v].stated = &stated;
     assert_int_equal(tune(&w, RANGES, 1, s), ITG_OK);
-    assert_true(!w.changed && count_other_ranges(w.s, s) == 0);
+    assert_true(!w.chosen.changed && count_other_ranges(w.s, s) == 0);
     itg_strategy_destroy(s);
     close_network(&w);
 }
@@ -384,7 +384,7 @@ static void memory_is_missed(void **state)
     miss_memory(&w, SCALES);
     widen_ranges(w.s);
     miss_memory(&w, RANGES);
-    assert_true(w.changed);
+    assert_true(w.chosen.changed);
     close_network(&w);
 }
 

@@ -29,7 +29,6 @@ from ._program import Program
 from ._report import data_file, make_report
 from ._values import MetricLike, Preprocess, Score, expect_metric, preprocess_of, preprocess_struct, set_metrics
 
-_COMPARED_SAMPLES = 64  # behind those that codes of weights are chosen on, as the program has it
 
 
 class Edge(NamedTuple):
@@ -422,7 +421,7 @@ def uniform(
         raise BadArgument("data is missing: samples to find the ranges of values on", "BAD_ARGUMENT")
     if calibration_samples is None:
         calibration_samples = lib.itg_default_samples(model._model)
-    source = Source(data, None, model, calibration_samples + _COMPARED_SAMPLES)
+    source = Source(data, None, model, calibration_samples + lib.itg_compared_samples(calibration_samples))
     samples, part = source.samples(), source.samples(calibration_samples)
     callbacks = Callbacks()
 
