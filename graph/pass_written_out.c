@@ -2,6 +2,7 @@
  *   x * 0.5 * (1 + erf(x / sqrt 2))                             Gelu
  *   x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))     Gelu, approximate "tanh"
  *   x / 6 * clip(x + 3, 0, 6), x * HardSigmoid(x; 1/6, 1/2)     HardSwish
+ *   x * sigmoid(x)                                              Swish
  * The factors may stand in any order. A part that another node reads stays for that node. */
 #include <math.h>
 #include "written_out.h"
@@ -130,6 +131,12 @@ static bool is_tanh_of(const itg_graph *g, itg_id value, itg_id x)
            (sum->inputs[1] == x && is_cube(g, sum->inputs[0], x, 0.044715));
 }
 
+static bool is_sigmoid_of(const itg_graph *g, itg_id value, itg_id x)
+{
+    const itg_node *n = itg_made_by(g, value, ITG_OP_SIGMOID);
+    return n && n->inputs[0] == x;
+}
+
 static bool is_hard_sigmoid_of(const itg_graph *g, itg_id value, itg_id x)
 {
     const itg_node *n = itg_made_by(g, value, ITG_OP_HARD_SIGMOID);
@@ -160,6 +167,7 @@ static const written functions[] = {
     {ITG_OP_GELU, 0.5, is_tanh_of, 1},
     {ITG_OP_HARD_SWISH, 1.0, is_hard_sigmoid_of, 0},
     {ITG_OP_HARD_SWISH, 1.0 / 6.0, is_clip_of, 0},
+    {ITG_OP_SWISH, 1.0, is_sigmoid_of, 0},
 };
 
 static const written *function_of(const itg_graph *g, const product *p, itg_id *x)
