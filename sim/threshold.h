@@ -34,6 +34,13 @@ double itg_power_of_two_above(double x);
 void itg_useful_ranges(const itg_graph *g, const bool *quantized, const itg_stats *stats,
                        itg_range *useful);
 
+/* Returns the quantized node that alone reads a value and multiplies it by a share of itself
+ * (HardSwish, Swish, Gelu, Mish); else NULL. */
+const itg_node *itg_gate_of(const itg_graph *g, const bool *quantized, itg_id v);
+/* Sets *out to stats with the elements of each bin counted by the square of the gate's slope there,
+ * times 2^10: what an error in them becomes behind the gate. */
+void itg_weigh_bins(const itg_node *gate, const itg_value_stats *stats, itg_value_stats *out);
+
 /* Returns the range with the least error. `cost` returns the squared error under a grid; if that
  * exceeds `enough`, any value above it will do. full: the range that loses nothing. Of nearly equal
  * errors the wider range is taken; never one that costs more than full. */

@@ -178,6 +178,23 @@ static itg_status weight_entry(const itg_threshold_cache *cache, const itg_edge_
     return status;
 }
 
+/* Squared errors are those behind a gate (itg_gate_of), where there is one. */
+static itg_status estimate(const itg_threshold_cache *cache, itg_id value,
+                           const itg_threshold_target *target, itg_threshold_method method,
+                           itg_threshold_entry *made, itg_error *err)
+{
+    const itg_value_stats *stats = &cache->stats->values[value];
+    const itg_node *gate =
+        method == ITG_THRESHOLD_MSE ? itg_gate_of(cache->g, cache->topology, value) : NULL;
+    itg_value_stats *weighed = gate ? malloc(sizeof *weighed) : NULL;
+    if (gate && !weighed) return itg_fail(err, ITG_NO_MEMORY, "no memory for a threshold");
+    if (gate) itg_weigh_bins(gate, stats, weighed);
+    itg_status status =
+        itg_threshold_estimate(method, gate ? weighed : stats, target, &made->lo, &made->hi, err);
+    free(weighed);
+    return status;
+}
+
 static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_ref *edge,
                               const itg_threshold_target *target, itg_threshold_method method,
                               itg_threshold_entry **out, itg_error *err)
@@ -202,8 +219,7 @@ static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_r
     } else if (!cache->stats || !cache->stats->values[edge->value].present) {
         status = itg_fail(err, ITG_BAD_ARGUMENT, "no calibration statistics");
     } else {
-        status = itg_threshold_estimate(method, &cache->stats->values[edge->value], target,
-                                        &made->lo, &made->hi, err);
+        status = estimate(cache, edge->value, target, method, made, err);
         const itg_range useful = cache->useful[edge->value];
         if (useful.lo > made->lo) made->lo = useful.lo;
         if (useful.hi < made->hi) made->hi = useful.hi;

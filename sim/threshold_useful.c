@@ -2,6 +2,7 @@
  * from 0, a Gelu 0 on one side: codes there are wasted, and gates of recurrent networks reach a
  * thousand times as far. */
 #include "kernels/float_ops.h"
+#include "kernels/math.h"
 #include "sim/threshold.h"
 #include <math.h>
 
@@ -14,6 +15,9 @@ static const double NOTHING = 1.0 / (1 << 14);
 /* Less than this share of the range is a step at 0 (Sign): codes tell its sides apart, and 2^-8 of
  * the range is what they are spent on. */
 static const double LEAST_PART = 0x1p-20, STEP_PART = 0x1p-8;
+
+/* A bin's count times this, for a slope of 1. */
+static const double WEIGHT = 1024;
 
 static const itg_range everything = {-INFINITY, INFINITY};
 
@@ -139,4 +143,35 @@ void itg_useful_ranges(const itg_graph *g, const bool *quantized, const itg_stat
                 useful[node->inputs[i]] = hull(
                     useful[node->inputs[i]], adds ? needed_of_term(node, i, stats, useful) : range);
     }
+}
+
+/* ---- bins by what becomes of them ---- */
+
+const itg_node *itg_gate_of(const itg_graph *g, const bool *quantized, itg_id v)
+{
+    if (g->values[v].reads != 1 || itg_graph_is_output(g, v)) return NULL;
+    const itg_node *n = &g->nodes[g->values[v].readers];
+    const bool is_gate = n->op == ITG_OP_HARD_SWISH || n->op == ITG_OP_SWISH ||
+                         n->op == ITG_OP_GELU || n->op == ITG_OP_MISH;
+    return is_gate && quantized[g->values[v].readers] ? n : NULL;
+}
+
+/* Weighs a side's bins by the square of the function's slope in them. */
+static void weigh(const itg_node *gate, double width, int64_t *bins)
+{
+    double from = itg_univariate(gate->op, &gate->attrs, 0);
+    for (int32_t i = 0; i < ITG_HISTOGRAM_BINS; i++) {
+        const double to = itg_univariate(gate->op, &gate->attrs, width * (i + 1)),
+                     slope = (to - from) / width;
+        from = to;
+        if (isfinite(slope)) bins[i] = (int64_t)((double)bins[i] * slope * slope * WEIGHT + 0.5);
+    }
+}
+
+void itg_weigh_bins(const itg_node *gate, const itg_value_stats *stats, itg_value_stats *out)
+{
+    const double width = itg_ldexp(1, stats->exponent);
+    *out = *stats;
+    weigh(gate, width, out->positive);
+    weigh(gate, -width, out->negative);
 }

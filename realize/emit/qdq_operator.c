@@ -13,11 +13,18 @@ static itg_op written_as(itg_op op)
     return op == ITG_OP_DROPOUT || op == ITG_OP_IDENTITY ? ITG_OP_IDENTITY : ITG_OP_RESHAPE;
 }
 
+/* Swish as two operators, which every opset has. */
+static bool is_written_out(const itg_node *n)
+{
+    return n->op == ITG_OP_SWISH && n->attrs.alpha == 1.0f;
+}
+
 int64_t itg_qdq_min_opset(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
     int32_t count, opset = itg_op_info_of(n->op)->first_opset;
     const itg_attr *attr = itg_op_attrs(n->op, &count);
+    if (is_written_out(n)) return itg_op_info_of(ITG_OP_SIGMOID)->first_opset;
     switch (n->op) {
     case ITG_OP_BATCH_NORMALIZATION: /* no prepared graph holds these */
     case ITG_OP_CONSTANT:
@@ -228,6 +235,12 @@ static void attributes(itg_qdq *q, const itg_node *n)
 
 /* ---- nodes ---- */
 
+static void write_out(itg_qdq *q, const char *x, const char *output)
+{
+    const char *share = itg_qdq_add(q, "Sigmoid", NULL, &x, 1, itg_qdq_name(q, output, "share"));
+    itg_qdq_add(q, "Mul", NULL, (const char *[]){x, share}, 2, output);
+}
+
 void itg_qdq_operator(itg_qdq *q, itg_id node, const char *const *inputs, int32_t input_count,
                       const char *const *outputs, int32_t output_count, int32_t copy)
 {
@@ -235,6 +248,10 @@ void itg_qdq_operator(itg_qdq *q, itg_id node, const char *const *inputs, int32_
     const char *extra[MAX_EXTRA] = {NULL};
     const char **all = itg_qdq_alloc(q, (int64_t)input_count + MAX_EXTRA, sizeof *all);
     if (!itg_qdq_ok(q)) return;
+    if (is_written_out(n)) {
+        write_out(q, inputs[0], outputs[0]);
+        return;
+    }
     bool nothing = itg_op_is(n->op, ITG_IS_REDUCE) && n->attrs.axes_count == 0 &&
                    n->attrs.noop_with_empty_axes;
     const char *type = itg_op_name(nothing ? ITG_OP_IDENTITY : written_as(n->op));

@@ -126,6 +126,17 @@ static void hard_swish_is_found(void **state)
     check(op2(ITG_OP_DIV, op2(ITG_OP_MUL, x, clip), scalar(6)), ITG_OP_HARD_SWISH, 0);
 }
 
+static void swish_is_found(void **state)
+{
+    (void)state;
+    begin("1,5");
+    assert_true(check(op2(ITG_OP_MUL, x, op1(ITG_OP_SIGMOID, x)), ITG_OP_SWISH, 1).alpha == 1.0f);
+    begin("1,5");
+    check(op2(ITG_OP_MUL, op1(ITG_OP_SIGMOID, x), x), ITG_OP_SWISH, 1);
+    begin("1,5");
+    check(op2(ITG_OP_MUL, x, op1(ITG_OP_SIGMOID, plus(x, 1))), ITG_OP_SWISH, 0);
+}
+
 static void what_is_only_similar_stays(void **state)
 {
     (void)state;
@@ -248,6 +259,35 @@ static void maxima(const char *shape, int64_t first_axis, int32_t count, bool ke
     assert_keeps_function(g, p, 0);
     itg_graph_destroy(p);
     itg_graph_destroy(g);
+}
+
+static void means(const char *shape, int64_t first_axis, int32_t count, bool keepdims, int nodes)
+{
+    itg_attrs a = itg_attrs_default(ITG_OP_REDUCE_MEAN);
+    begin(shape);
+    a.keepdims = keepdims;
+    a.axes_count = count;
+    for (int32_t i = 0; i < count; ++i)
+        a.axes[i] = first_axis + count - 1 - i;
+    set_output(g, ADD_OP(g, ITG_OP_REDUCE_MEAN, "y", &a, x));
+    itg_graph *p = prepared(g, false);
+    assert_int_equal(count_of(p, ITG_OP_GLOBAL_AVERAGE_POOL), nodes > 0);
+    assert_int_equal(count_of(p, ITG_OP_REDUCE_MEAN), nodes == 0);
+    assert_int_equal(p->node_count, nodes > 0 ? nodes : 1);
+    assert_keeps_function(g, p, 1e-6);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
+static void means_of_planes_become_pools(void **state)
+{
+    (void)state;
+    means("1,3,4,5", 2, 2, true, 1);
+    means("1,3,4,5", 2, 2, false, 2);
+    means("1,3,4,5", 1, 2, true, 0);
+    means("1,3,4,5", 2, 1, true, 0);
+    means("1,3,4,5", 1, 3, false, 0);
+    means("1,3,4", 2, 1, true, 0);
 }
 
 static void maxima_become_pools(void **state)
@@ -492,6 +532,7 @@ int main(void)
         cmocka_unit_test(what_is_no_rms_norm_stays),
         cmocka_unit_test(gelu_by_tanh_is_found),
         cmocka_unit_test(hard_swish_is_found),
+        cmocka_unit_test(swish_is_found),
         cmocka_unit_test(what_is_only_similar_stays),
         cmocka_unit_test(parts_that_others_read_stay),
         cmocka_unit_test(layer_normalization_is_found),
@@ -502,6 +543,7 @@ int main(void)
         cmocka_unit_test(what_hides_the_nan_of_a_hidden_row_stays),
         cmocka_unit_test(gather_nd_by_constants_is_gather),
         cmocka_unit_test(maxima_become_pools),
+        cmocka_unit_test(means_of_planes_become_pools),
         cmocka_unit_test(mirrored_pads_become_gathers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,6 +146,7 @@ def functions(folder):
     stated = [n("Selu", x), n("Selu", x, alpha=1.5, gamma=0.75), n("Celu", x, alpha=0.5), n("ThresholdedRelu", x, alpha=0.25),
               n("Shrink", x, lambd=0.25, bias=0.125), n("Swish", x, alpha=1.5)]
     x = n("Conv", n("Concat", *inside, *every, *stated, axis=1), n.weights(6, 126, 1, 1), n.vector(6))
+    x = n("Mul", n("Sigmoid", x), x)
     number = lambda v: n.constant(np.array(v, np.float32))
     share = n("Add", n("Erf", n("Div", x, number(2 ** 0.5))), number(1))
     x = n("Mul", n("Mul", x, share), number(0.5))

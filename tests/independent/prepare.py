@@ -264,6 +264,11 @@ def compose(g):
             node.op, node.attrs = "LayerNormalization", {"axis": axis, "epsilon": epsilon}
             node.inputs = [x, scale] + ([bias] if bias is not None else [])
             continue
+        if node.op == "Mul":
+            for x, share in (node.inputs, node.inputs[::-1]):
+                if maker(share, "Sigmoid") and maker(share, "Sigmoid").inputs[0] is x:
+                    node.op, node.attrs, node.inputs = "Swish", {"alpha": F32(1)}, [x]
+                    break
         x = find_gelu(node)
         if x is not None and x.shape == node.outputs[0].shape:
             node.op, node.attrs, node.inputs = "Gelu", {"approximate": "none"}, [x]

@@ -395,6 +395,7 @@ static void every_univariate_operator_is_written(void **state)
         itg_id y = fx_node(&f, "y", (itg_op)op, LIST(x), SHAPE(1, 4));
         int32_t count;
         const itg_attr *attr = itg_op_attrs((itg_op)op, &count);
+        if (op == ITG_OP_SWISH) fx_attrs(&f, y)->alpha = 1.5F; /* else it is written out */
         for (int32_t i = 0; i < count; i++)
             if (attr[i].field->kind == ITG_KIND_NAME)
                 assert_true(itg_attr_set_word(&attr[i], fx_attrs(&f, y), attr[i].field->words[1]));
@@ -411,6 +412,29 @@ static void every_univariate_operator_is_written(void **state)
         itg_onnx_file_destroy(file);
         fx_end(&f);
     }
+}
+
+/* As Sigmoid and Mul, with the opset that the rest needs. */
+static void swish_is_written_out(void **state)
+{
+    (void)state;
+    fixture f = fx_begin("swish");
+    itg_id x = fx_input(&f, "x", SHAPE(1, 4));
+    itg_id y = fx_node(&f, "y", ITG_OP_SWISH, LIST(x), SHAPE(1, 4));
+    fx_outputs(&f, LIST(y));
+    fx_annotate(&f);
+    fx_float(&f, x);
+    fx_note(&f, y, ITG_FORM_FLOAT, 0);
+    fx_float(&f, y);
+    fx_finish(&f);
+    itg_onnx_file *file = exported(&f, false);
+    assert_int_equal(file->opset_version[0], 13);
+    const itg_onnx_node *product = maker_of(file, "y", "Mul");
+    assert_string_equal(product->inputs[0], "x");
+    const itg_onnx_node *share = maker_of(file, product->inputs[1], "Sigmoid");
+    assert_string_equal(share->inputs[0], "x");
+    itg_onnx_file_destroy(file);
+    fx_end(&f);
 }
 
 /* ---- opsets ---- */
@@ -664,6 +688,7 @@ int main(void)
         cmocka_unit_test(moved_codes_have_one_operator),
         cmocka_unit_test(backward_slices_end_before_the_first_element),
         cmocka_unit_test(every_univariate_operator_is_written),
+        cmocka_unit_test(swish_is_written_out),
         cmocka_unit_test(weights_of_four_bits_take_half_a_byte),
         cmocka_unit_test(the_opset_is_the_lowest_that_will_do),
         cmocka_unit_test(a_batch_stays_open_where_samples_stay_apart),

@@ -205,6 +205,32 @@ static void the_range_may_reach_beyond_what_was_counted(void **state)
     }
 }
 
+/* Where a HardSwish reads a value, most of what is below -3 is 0 behind it: codes are not spent on
+ * it, though there is much of it. */
+static void errors_count_as_they_are_behind_a_gate(void **state)
+{
+    enum { VALUES = 200 };
+    (void)state;
+    const itg_threshold_target eight_bits = {.bits = 8};
+    const itg_node gate = {.op = ITG_OP_HARD_SWISH, .attrs = itg_attrs_default(ITG_OP_HARD_SWISH)};
+    float values[VALUES];
+    int64_t counts[VALUES];
+    itg_range full = {-10, 2}, before, behind;
+    itg_value_stats weighed;
+    for (int i = 0; i < VALUES; i++) {
+        values[i] = -10 + 12 * (float)i / (VALUES - 1);
+        counts[i] = 1000;
+    }
+    itg_value_stats *s = stats_of(values, counts, VALUES);
+    itg_weigh_bins(&gate, s, &weighed);
+    assert_true(weighed.min == s->min && weighed.max == s->max && weighed.exponent == s->exponent);
+    assert_int_equal(itg_threshold_mse(s, &eight_bits, full, &before, NULL), ITG_OK);
+    assert_int_equal(itg_threshold_mse(&weighed, &eight_bits, full, &behind, NULL), ITG_OK);
+    free(s);
+    assert_true(before.lo < -9 && behind.lo > -3.2 && behind.lo < -1);
+    assert_true(behind.hi > 1.9);
+}
+
 /* ---- percentile ---- */
 
 /* Quantiles are interpolated within a bin, so they may lie beyond what the bin holds. */
@@ -235,6 +261,7 @@ int main(void)
         cmocka_unit_test(of_nearly_equal_errors_the_wider_range_is_kept),
         cmocka_unit_test(a_side_within_its_first_bin_counts),
         cmocka_unit_test(the_range_may_reach_beyond_what_was_counted),
+        cmocka_unit_test(errors_count_as_they_are_behind_a_gate),
         cmocka_unit_test(a_quantile_never_lies_beyond_the_extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
