@@ -10,8 +10,8 @@
  *      softmax             (pass_softmax.c)    the trailing one left off; the old meaning rewritten
  *   4. until nothing changes:
  *      arithmetic          (pass_arithmetic.c) Div by 2^k to Mul, Sub of constants to Add
- *      written out         (pass_written_out.c, pass_written_norm.c) Gelu, HardSwish and
- *                          LayerNormalization of their parts
+ *      written out         (pass_written_out.c, pass_written_norm.c) Gelu, HardSwish, Swish
+ *                          and LayerNormalization of their parts
  *      reduce max          (pass_reduce.c)     to GlobalMaxPool
  *      mask                (pass_mask.c)       Where in front of a Softmax to Add
  *      pad gather          (pass_pad_gather.c) Pad that repeats or mirrors to Gather
