@@ -45,8 +45,8 @@ itg_pass_fn itg_pass_identity;
 itg_pass_fn itg_pass_arithmetic;
 /* Division by other constants becomes Mul, too. */
 itg_pass_fn itg_pass_division;
-/* Functions that exporters write out become one node: Gelu, HardSwish, Swish; LayerNormalization.
- */
+/* Functions that exporters write out become one node: Gelu, HardSwish, Swish, and
+ * LayerNormalization. */
 itg_pass_fn itg_pass_written_out;
 itg_pass_fn itg_pass_written_norm;
 /* ReduceMax becomes Transpose, Reshape, GlobalMaxPool, Reshape, as far as they are needed. */
