@@ -10,8 +10,8 @@
 #define ITG_RECOVER_RANGES_H
 #include "recover/tune.h"
 
-#define ITG_LEAST_DIVERGENCE                                                                       \
-    0.002 /* that is worth an effort: a tenth of a point of accuracy, about */
+/* A divergence that is worth an effort: a tenth of a point of accuracy, about. */
+#define ITG_LEAST_DIVERGENCE 0.002
 
 typedef struct itg_ranges_chosen {
     bool changed;
