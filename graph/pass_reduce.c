@@ -50,6 +50,17 @@ static itg_status move_to_end(itg_graph *g, itg_id node, const itg_attrs *transp
     return ITG_OK;
 }
 
+/* Inserts the pool; the node becomes a Reshape of what it makes. */
+static itg_status reshape_of(itg_graph *g, itg_id node, const itg_new_op *pool, itg_error *err)
+{
+    itg_id value = ITG_NONE;
+    itg_status status = itg_insert(g, pool, NULL, &value, err);
+    if (status != ITG_OK) return status;
+    itg_become(g, node, ITG_OP_RESHAPE);
+    itg_graph_set_input(g, node, 0, value);
+    return ITG_OK;
+}
+
 itg_status itg_pass_reduce_max(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
     if (!applies(g, &g->nodes[node])) return ITG_OK;
@@ -68,12 +79,8 @@ itg_status itg_pass_reduce_max(itg_graph *g, itg_id node, bool *changed, itg_err
                        .op = ITG_OP_GLOBAL_MAX_POOL,
                        .inputs = {value, ITG_NONE},
                        .shape = rows};
-    status = itg_insert(g, &pool, NULL, &value, err);
-    if (status != ITG_OK) return status;
-    itg_become(g, node, ITG_OP_RESHAPE);
-    itg_graph_set_input(g, node, 0, value);
     *changed = true;
-    return ITG_OK;
+    return reshape_of(g, node, &pool, err);
 }
 
 /* Whether the node is the mean over height and width. */
@@ -101,9 +108,5 @@ itg_status itg_pass_reduce_mean(itg_graph *g, itg_id node, bool *changed, itg_er
                        .inputs = {value, ITG_NONE},
                        .shape = g->values[value].shape};
     pool.shape.dims[2] = pool.shape.dims[3] = 1;
-    itg_status status = itg_insert(g, &pool, NULL, &value, err);
-    if (status != ITG_OK) return status;
-    itg_become(g, node, ITG_OP_RESHAPE);
-    itg_graph_set_input(g, node, 0, value);
-    return ITG_OK;
+    return reshape_of(g, node, &pool, err);
 }

@@ -158,23 +158,26 @@ void itg_block_add(itg_dtype storage, const void *x, int64_t n, int32_t *sum)
 }
 
 /* Bytes: a table for every code of the storage; codes beyond the range do not occur. */
-static void lut_bytes(const itg_accel_kernels *kernels, const itg_lut *lut,
-                      const itg_int_operand *x, int64_t n, void *out)
+static void lut_bytes(const itg_accel_kernels *kernels, const itg_int_operand *x, int64_t n,
+                      const int32_t *table, uint8_t *out)
 {
-    uint8_t entry[256] = {0}, *to = out;
+    uint8_t entry[256] = {0};
+    const uint8_t *codes = x->data;
+    for (int64_t q = x->qmin; q <= x->qmax; q++)
+        entry[(uint8_t)q] = (uint8_t)table[q - x->qmin];
+    if (kernels->look_up && kernels->look_up(entry, codes, n, out)) return;
+    for (int64_t i = 0; i < n; i++)
+        out[i] = entry[codes[i]];
+}
+
+static void lut_numbers(const itg_int_operand *x, int64_t n, const float *table, float *out)
+{
     float number[256] = {0};
     const uint8_t *codes = x->data;
-    const bool floats = lut->storage == ITG_F32;
     for (int64_t q = x->qmin; q <= x->qmax; q++)
-        if (floats)
-            number[(uint8_t)q] = ((const float *)lut->table)[q - x->qmin];
-        else
-            entry[(uint8_t)q] = (uint8_t)((const int32_t *)lut->table)[q - x->qmin];
-    for (int64_t i = 0; floats && i < n; i++)
-        ((float *)out)[i] = number[codes[i]];
-    if (floats || (kernels->look_up && kernels->look_up(entry, codes, n, to))) return;
+        number[(uint8_t)q] = table[q - x->qmin];
     for (int64_t i = 0; i < n; i++)
-        to[i] = entry[codes[i]];
+        out[i] = number[codes[i]];
 }
 
 /* half_up((b - a) * (code mod 2^shift) / 2^shift) + a of the entries a, b beside the code. */
@@ -197,9 +200,14 @@ void itg_block_lut(const itg_accel_kernels *kernels, const itg_lut *lut, const i
         lut_between(x, n, lut->table, lut->shift, lut->storage, out);
         return;
     }
-    if (itg_is_byte(x->storage) && (itg_is_byte(lut->storage) || lut->storage == ITG_F32) &&
-        x->qmin >= itg_dtype_min(x->storage) && x->qmax <= itg_dtype_max(x->storage)) {
-        lut_bytes(kernels, lut, x, n, out);
+    const bool bytes = itg_is_byte(x->storage) && x->qmin >= itg_dtype_min(x->storage) &&
+                       x->qmax <= itg_dtype_max(x->storage);
+    if (bytes && itg_is_byte(lut->storage)) {
+        lut_bytes(kernels, x, n, lut->table, out);
+        return;
+    }
+    if (bytes && lut->storage == ITG_F32) {
+        lut_numbers(x, n, lut->table, out);
         return;
     }
     for (int64_t i = 0; i < n; i++) {

@@ -253,8 +253,11 @@ static line_fn *const lines[ITG_OP_COUNT] = {
 
 void itg_univariate_all(itg_op op, const itg_attrs *attrs, int64_t n, double *x)
 {
-    if (lines[op] != NULL) lines[op](attrs, n, x);
-    for (int64_t i = 0; lines[op] == NULL && i < n; ++i)
+    if (lines[op] != NULL) {
+        lines[op](attrs, n, x);
+        return;
+    }
+    for (int64_t i = 0; i < n; ++i)
         x[i] = itg_univariate(op, attrs, x[i]);
 }
 

@@ -385,6 +385,17 @@ static void check_words(const itg_onnx_node *n, itg_op op, const itg_attrs *attr
     }
 }
 
+/* All in float. */
+static void finish_function(fixture *f, itg_id x, itg_id y)
+{
+    fx_outputs(f, LIST(y));
+    fx_annotate(f);
+    fx_float(f, x);
+    fx_note(f, y, ITG_FORM_FLOAT, 0);
+    fx_float(f, y);
+    fx_finish(f);
+}
+
 static void every_univariate_operator_is_written(void **state)
 {
     (void)state;
@@ -399,12 +410,7 @@ static void every_univariate_operator_is_written(void **state)
         for (int32_t i = 0; i < count; i++)
             if (attr[i].field->kind == ITG_KIND_NAME)
                 assert_true(itg_attr_set_word(&attr[i], fx_attrs(&f, y), attr[i].field->words[1]));
-        fx_outputs(&f, LIST(y));
-        fx_annotate(&f);
-        fx_float(&f, x);
-        fx_note(&f, y, ITG_FORM_FLOAT, 0);
-        fx_float(&f, y);
-        fx_finish(&f);
+        finish_function(&f, x, y);
         itg_onnx_file *file = exported(&f, false);
         assert_true(file->opset_version[0] >= itg_op_info_of((itg_op)op)->first_opset);
         const char *name = op == ITG_OP_POWER ? "Pow" : itg_op_name((itg_op)op);
@@ -421,12 +427,7 @@ static void swish_is_written_out(void **state)
     fixture f = fx_begin("swish");
     itg_id x = fx_input(&f, "x", SHAPE(1, 4));
     itg_id y = fx_node(&f, "y", ITG_OP_SWISH, LIST(x), SHAPE(1, 4));
-    fx_outputs(&f, LIST(y));
-    fx_annotate(&f);
-    fx_float(&f, x);
-    fx_note(&f, y, ITG_FORM_FLOAT, 0);
-    fx_float(&f, y);
-    fx_finish(&f);
+    finish_function(&f, x, y);
     itg_onnx_file *file = exported(&f, false);
     assert_int_equal(file->opset_version[0], 13);
     const itg_onnx_node *product = maker_of(file, "y", "Mul");
