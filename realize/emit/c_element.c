@@ -144,12 +144,12 @@ void itg_emit_binary(itg_emitter *e, const itg_emit_layer *l)
         itg_emit_fail(e, ITG_UNSUPPORTED, "node", s->name, "its results leave 62 bits");
     int64_t strides[3][ITG_MAX_RANK] = {{0}};
     const itg_emit_operand x[2] = {itg_emit_read(e, l, 0, true), itg_emit_read(e, l, 1, true)};
-    itg_emit_helium_binary(e, l, x);
     bool last = itg_emit_output_last(e, l, 0);
     itg_emit_broadcast_strides(&x[0], shape, strides[0]);
     itg_emit_broadcast_strides(&x[1], shape, strides[1]);
     itg_emit_strides(shape, last, strides[2]);
     itg_emit_loops loops = itg_emit_loops_over(shape, last, strides);
+    itg_emit_helium_binary(e, l, x, &loops);
     const char *index[3];
     int32_t braces = itg_emit_open(e, &loops, 3, 'i', 4, index), indent = 4 + 4 * braces;
     const side a = side_of(e, s, 0, &x[0], index[0]), b = side_of(e, s, 1, &x[1], index[1]);
@@ -237,9 +237,14 @@ void itg_emit_lut(itg_emitter *e, const itg_emit_layer *l)
     const char *index[3];
     const itg_step *s = l->step;
     const itg_emit_operand x = itg_emit_read(e, l, 0, false);
+    itg_emit_operand table = {.name = ""};
+    if (s->output_count == 1) {
+        table = write_table(e, &e->p->values[s->inputs[1]], 0);
+        itg_emit_helium_lut(e, l, &x, &table);
+    }
     int32_t braces = open_flat(e, l, &x, index), indent = 4 + 4 * braces;
     for (int32_t o = 0; o < s->output_count; o++) {
-        const itg_emit_operand table = write_table(e, &e->p->values[s->inputs[o + 1]], o);
+        if (s->output_count > 1) table = write_table(e, &e->p->values[s->inputs[o + 1]], o);
         const char *code = s->table_shift == 0
                                ? entry_text(e, &x, table.name, index[0])
                                : between_text(e, &x, &table, index[0], s->table_shift, o, indent);

@@ -13,8 +13,25 @@
 /* Writes a convolution or product with constant weights; channels: depthwise. It uses at most
  * `room` bytes, which begin at the unused part of the layer's scratch. (c_helium.c) */
 void itg_emit_helium_mac(itg_emitter *e, const itg_emit_mac_view *t, bool channels, size_t room);
-/* Writes an addition or subtraction of x[0] and x[1]. (c_helium_element.c) */
-void itg_emit_helium_binary(itg_emitter *e, const itg_emit_layer *l, const itg_emit_operand x[2]);
+/* Writes an addition, subtraction or product of x[0] and x[1] in these loops, whose third operand
+ * is the output. (c_helium_element.c) */
+void itg_emit_helium_binary(itg_emitter *e, const itg_emit_layer *l, const itg_emit_operand x[2],
+                            const itg_emit_loops *loops);
+/* Writes a table of bytes, for x in the order of the output. (c_helium_element.c) */
+void itg_emit_helium_lut(itg_emitter *e, const itg_emit_layer *l, const itg_emit_operand *x,
+                         const itg_emit_operand *table);
+/* Writes rows of Softmax by this table of exponentials, and `reciprocal` with this shift.
+ * (c_helium_norm.c) */
+void itg_emit_helium_softmax(itg_emitter *e, const itg_emit_layer *l, const itg_emit_operand *x,
+                             const char *fine, int32_t shift);
+/* Writes rows of `count` elements of LayerNormalization that fit `ratio`. (c_helium_norm.c) */
+void itg_emit_helium_layer_norm(itg_emitter *e, const itg_emit_layer *l, const itg_emit_operand *x,
+                                int64_t count);
+
+/* Writes the beginning of a product of activations, with the constants `shape` and `to`, and
+ * returns true with the function's name; false, nothing is written: it has no such form. The call
+ * is FUNCTION(&shape, a, b, y, &to). (c_helium_norm.c) */
+bool itg_emit_helium_product(itg_emitter *e, const itg_emit_mac_view *t, const char **function);
 
 /* ---- requantization (c_helium.c) ---- */
 
@@ -27,6 +44,18 @@ typedef struct itg_emit_doubling {
 /* Derives the constants. Returns false if the requantization has another form, or if v * 2^left may
  * leave 32 bits for |v| <= magnitude. */
 bool itg_emit_doubling_of(const itg_requant *r, int64_t magnitude, itg_emit_doubling *out);
+/* Returns the text of the requantization of a vector. (c_helium_element.c) */
+const char *itg_emit_helium_scaled(itg_emitter *e, const char *v, const itg_emit_doubling *by);
+/* Derives the constants of a layer's only output, of bytes. Returns false if it has another form.
+ * (c_helium_element.c) */
+bool itg_emit_helium_output(const itg_emitter *e, const itg_emit_layer *l, itg_emit_doubling *out);
+/* Writes the conversion of four sums, the variable `a`, to codes of output 0 from the element `at`
+ * on; whole: all four, or those in the predicate `some`. (c_helium_element.c) */
+void itg_emit_helium_put(itg_emitter *e, const itg_emit_layer *l, int32_t indent, const char *at,
+                         bool whole, const itg_emit_doubling *by);
+/* Returns the text of four numbers of an array of this type from the element `at` on, those in the
+ * predicate `some`. (c_helium_element.c) */
+const char *itg_emit_helium_four(itg_emitter *e, const char *array, itg_dtype type, const char *at);
 /* Writes the macros that all helpers need: HELIUM, QUICK, FENCE. */
 void itg_emit_helium_needs(itg_emitter *e);
 

@@ -10,7 +10,8 @@ enum { LANES = 16, QUADS = 4 };
 static const char codes_text[] =
     "#ifdef HELIUM\n"
     "/* Four sums as codes, not limited; terms: multipliers and shifts. */\n"
-    "static inline int32x4_t helium_codes$1(int32x4_t v, const int32_t *terms, int32_t zero)\n"
+    "static inline int32x4_t helium_channel_codes$1(int32x4_t v, const int32_t *terms, int32_t "
+    "zero)\n"
     "{\n"
     "    const int32x4_t shift = vldrbq_s32((const int8_t *)(terms + 4));\n"
     "    return vqaddq_n_s32(helium_scale$1(v, vldrwq_s32(terms), shift), zero);\n"
@@ -48,10 +49,10 @@ static const char depthwise_text[] =
     "                s2 = vaddq_s32(s2, vmovltq_s16(even));\n"
     "                s3 = vaddq_s32(s3, vmovltq_s16(odd));\n"
     "            }\n"
-    "        s0 = helium_codes$1(s0, terms + 4, l->zero);\n"
-    "        s2 = helium_codes$1(s2, terms + 22, l->zero);\n"
-    "        s1 = helium_codes$1(s1, terms + 13, l->zero);\n"
-    "        s3 = helium_codes$1(s3, terms + 31, l->zero);\n"
+    "        s0 = helium_channel_codes$1(s0, terms + 4, l->zero);\n"
+    "        s2 = helium_channel_codes$1(s2, terms + 22, l->zero);\n"
+    "        s1 = helium_channel_codes$1(s1, terms + 13, l->zero);\n"
+    "        s3 = helium_channel_codes$1(s3, terms + 31, l->zero);\n"
     "        const int16x8_t even = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(s0), s0), "
     "s2);\n"
     "        const int16x8_t odd = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(s1), s1), s3);\n"
@@ -119,7 +120,7 @@ static void write_helpers(itg_emitter *e, const char *left, const char *tail)
     const char *name = itg_emit_text(e, "%s%s", left, tail);
     itg_emit_helium_copies(e, true);
     itg_emit_helium_unpack(e);
-    if (itg_emit_needs(e, itg_emit_text(e, "helium_codes%s", left)))
+    if (itg_emit_needs(e, itg_emit_text(e, "helium_channel_codes%s", left)))
         itg_emit_template(&e->helpers, codes_text, left, NULL);
     if (!itg_emit_needs(e, itg_emit_text(e, "helium_depthwise%s", name))) return;
     itg_emit_template(&e->helpers, depthwise_text, left,
@@ -151,8 +152,8 @@ void itg_emit_helium_depthwise(itg_emitter *e, const itg_emit_helium_sums *h)
     const int32_t *order = order_of(e, t->channels, &count);
     const size_t taps = (size_t)(count * t->depth),
                  patch = (size_t)(t->channels * t->depth + LANES - 1) / LANES * LANES;
-    if (order == NULL || t->filters > 1 || t->x.type != ITG_S8 || !pairs_fit(e, t) ||
-        taps + patch > h->room)
+    const bool is_signed = t->x.type == ITG_S8 && e->p->values[t->s->outputs[0]].dtype == ITG_S8;
+    if (order == NULL || t->filters > 1 || !is_signed || !pairs_fit(e, t) || taps + patch > h->room)
         return;
     itg_emit_helium_begin(e, h, order, count, t->x.zero);
     const char *window = itg_emit_window(e, 8, &t->v.w), *tail = t->channels % LANES ? "_tail" : "";

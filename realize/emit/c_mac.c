@@ -564,7 +564,16 @@ static void write_matrix(itg_emitter *e, const itg_emit_mac_view *t)
         loops.stride[2][d] = step;
         step *= t->m.batch.dims[d];
     }
-    int32_t braces = itg_emit_open(e, &loops, 3, 'b', 4, index);
+    const char *function;
+    if (itg_emit_helium_product(e, t, &function)) {
+        const int32_t braces = itg_emit_open(e, &loops, 3, 'b', 4, index);
+        ITG_EMIT_FORMAT(e, "%*s%s(&shape, %s + %s, %s + %s, (int8_t *)%s + %s, &to);\n",
+                        (int)(4 + 4 * braces), "", function, t->x.name, index[0], t->w.name,
+                        index[1], itg_emit_output(e, t->l, 0), index[2]);
+        itg_emit_close(e, braces, 4);
+        itg_strbuf_add(&e->body, "    FENCE;\n    return;\n#endif\n");
+    }
+    const int32_t braces = itg_emit_open(e, &loops, 3, 'b', 4, index);
     for (int i = 0; i < 3; i++)
         offset[i] = strcmp(index[i], "0") == 0 ? "" : itg_emit_text(e, " + %s", index[i]);
     write_block(e, t, 4 + 4 * braces, "", offset[0], offset[1], offset[2]);

@@ -4,7 +4,8 @@
  * layer takes as many positions at a time as fit beside what else lives. Then scratch grows into
  * what is idle. */
 #include "graph/sharing.h"
-#include "realize/emit/emit.h"
+#include "realize/emit/c_mac.h"
+#include <string.h>
 
 #define NOT_BEHIND UINT64_MAX /* shift of what shares no bytes so */
 
@@ -263,17 +264,26 @@ static void go_on(alive *a, const itg_flow *flow, int32_t layer)
     a->count = count;
 }
 
-/* Returns the largest run of bytes that no live tensor takes. */
-static gap largest_gap(const alive *a, const itg_flow *flow)
+/* Stores the runs of bytes that no live tensor takes, at most a->count + 1, and returns their
+ * number. */
+static int32_t gaps_of(const alive *a, const itg_flow *flow, gap *out)
 {
-    gap best = {0, 0};
+    int32_t count = 0;
     uint64_t from = 0;
     for (int32_t i = 0; i <= a->count; i++) {
         const itg_flow_tensor *t = i < a->count ? &flow->tensors[a->tensor[i]] : NULL;
         const uint64_t to = t != NULL ? t->offset : flow->bytes;
-        if (to > from && to - from > best.bytes) best = (gap){from, to - from};
+        if (to > from) out[count++] = (gap){from, to - from};
         if (t != NULL && t->offset + t->bytes > from) from = (t->offset + t->bytes + 7) / 8 * 8;
     }
+    return count;
+}
+
+static gap largest_gap(const gap *gaps, int32_t count)
+{
+    gap best = {0, 0};
+    for (int32_t i = 0; i < count; i++)
+        if (gaps[i].bytes > best.bytes) best = gaps[i];
     return best;
 }
 
@@ -282,13 +292,14 @@ static gap largest_gap(const alive *a, const itg_flow *flow)
 static void spend_idle(itg_emitter *e, itg_flow *flow)
 {
     alive a = {0};
+    gap *gaps = itg_emit_alloc(e, (size_t)flow->tensor_count + 1, sizeof *gaps);
     if (!start_alive(e, flow, &a)) return;
     for (int32_t i = 0; i < e->layer_count; i++) {
         itg_flow_tensor *t = &flow->tensors[e->buffer_count + i];
         const size_t before = e->layers[i].scratch_bytes;
         go_on(&a, flow, i);
         if (before == 0) continue;
-        const gap idle = largest_gap(&a, flow);
+        const gap idle = largest_gap(gaps, gaps_of(&a, flow, gaps));
         itg_emit_mac_spend(e, &e->layers[i], idle.bytes,
                            flow->steps[i].sharing != ITG_SHARING_BEHIND);
         if (e->layers[i].scratch_bytes > before) t->offset = idle.offset;
@@ -300,6 +311,100 @@ static void spend_idle(itg_emitter *e, itg_flow *flow)
         if (t->home != ITG_FLOW_NONE && t->offset + t->bytes > flow->bytes)
             flow->bytes = t->offset + t->bytes;
     }
+}
+
+/* ---- layers alike ---- */
+
+/* Layers that share weights, one after another: steps of a recurrent operator. */
+typedef struct alike {
+    int32_t last; /* layer; ITG_NONE: there is none yet */
+    gap *free;    /* [count], what is free at the time of each */
+    int32_t count;
+} alike;
+
+/* Returns the value of a layer's weights, ITG_NONE if it has none. */
+static int32_t weights_of(const itg_emitter *e, const itg_emit_layer *l)
+{
+    if (!itg_emit_is_mac(l)) return ITG_NONE;
+    const int32_t w = l->step->inputs[1];
+    return e->p->values[w].data != NULL && l->scratch_bytes > 0 ? w : ITG_NONE;
+}
+
+static bool is_like(const itg_emit_layer *a, const itg_emit_layer *b)
+{
+    return a->scratch_bytes == b->scratch_bytes && a->block == b->block && a->rows == b->rows &&
+           a->held == b->held;
+}
+
+/* Stores what both lists have, in ascending order as they are, and returns the number of runs. */
+static int32_t intersect(const alike *k, const gap *gaps, int32_t count, gap *out)
+{
+    int32_t n = 0;
+    for (int32_t i = 0, j = 0; i < k->count && j < count;) {
+        const gap *a = &k->free[i], *b = &gaps[j];
+        const uint64_t from = a->offset > b->offset ? a->offset : b->offset;
+        const uint64_t a_end = a->offset + a->bytes, b_end = b->offset + b->bytes;
+        const uint64_t to = a_end < b_end ? a_end : b_end;
+        if (to > from) out[n++] = (gap){from, to - from};
+        i += a_end < b_end;
+        j += a_end >= b_end;
+    }
+    return n;
+}
+
+/* Places the scratch of layers in the first run that all have; before[i]: the one before layer i,
+ * ITG_NONE. */
+static void settle(itg_emitter *e, itg_flow *flow, const alike *k, const int32_t *before)
+{
+    int32_t at = 0;
+    const int32_t last = k->last;
+    if (last == ITG_NONE || before[last] == ITG_NONE) return;
+    while (k->free[at].bytes < e->layers[last].scratch_bytes)
+        at++;
+    for (int32_t i = last; i != ITG_NONE; i = before[i])
+        flow->tensors[e->buffer_count + i].offset = k->free[at].offset;
+}
+
+/* Adds layer i to those before it, if it is like them and something is free for all. */
+static void join(itg_emitter *e, itg_flow *flow, alike *k, int32_t i, int32_t *before,
+                 const gap *gaps, int32_t count)
+{
+    const uint64_t bytes = e->layers[i].scratch_bytes;
+    gap *own = itg_emit_alloc(e, (size_t)(count + k->count) + 1, sizeof *own);
+    if (own == NULL) return;
+    before[i] = ITG_NONE;
+    if (k->last != ITG_NONE && is_like(&e->layers[k->last], &e->layers[i])) {
+        const int32_t common = intersect(k, gaps, count, own);
+        if (largest_gap(own, common).bytes >= bytes) {
+            before[i] = k->last;
+            *k = (alike){i, own, common};
+            return;
+        }
+    }
+    settle(e, flow, k, before);
+    memcpy(own, gaps, (size_t)count * sizeof *own);
+    *k = (alike){i, own, count};
+}
+
+/* Places the scratch of layers that are alike at one address as long as it is free at the time of
+ * each, so that they have one function. */
+static void settle_alike(itg_emitter *e, itg_flow *flow)
+{
+    alive a = {0};
+    const int32_t values = e->p->value_count;
+    alike *of = itg_emit_alloc(e, (size_t)values + 1, sizeof *of);
+    int32_t *before = itg_emit_alloc(e, (size_t)e->layer_count + 1, sizeof *before);
+    gap *gaps = itg_emit_alloc(e, (size_t)flow->tensor_count + 1, sizeof *gaps);
+    if (!start_alive(e, flow, &a)) return;
+    for (int32_t w = 0; w < values; w++)
+        of[w].last = ITG_NONE;
+    for (int32_t i = 0; i < e->layer_count && !e->failed; i++) {
+        const int32_t w = weights_of(e, &e->layers[i]);
+        go_on(&a, flow, i);
+        if (w != ITG_NONE) join(e, flow, &of[w], i, before, gaps, gaps_of(&a, flow, gaps));
+    }
+    for (int32_t w = 0; w < values && !e->failed; w++)
+        settle(e, flow, &of[w], before);
 }
 
 void itg_emit_place_all(itg_emitter *e)
@@ -317,5 +422,6 @@ void itg_emit_place_all(itg_emitter *e)
     add_scratch(e, flow);
     if (e->status == ITG_OK) e->status = itg_flow_place(flow, 8, e->err);
     if (e->status == ITG_OK) spend_idle(e, flow);
+    if (e->status == ITG_OK) settle_alike(e, flow);
     if (e->status == ITG_OK) take_places(e, flow);
 }

@@ -1,6 +1,6 @@
 /* Writes sums, means and maxima over windows and over axes. */
 #include "kernels/requant.h"
-#include "realize/emit/emit.h"
+#include "realize/emit/c_helium.h"
 #include <string.h>
 
 /* ---- helpers of the C source ---- */
@@ -37,6 +37,31 @@ static const char sum_text[] =
     "$5    for (int32_t c = 0; c < channels; c++)\n"
     "        acc[c] = 0;\n"
     "$6";
+
+/* The same for bytes. */
+static const char helium_sum_text[] =
+    "#ifdef HELIUM\n"
+    "QUICK ONCE void window_sum_$1_s32(const window *g, const $2 *x, int32_t zero, int32_t "
+    "position,\n"
+    "                               int32_t *acc)\n"
+    "{\n"
+    "$3    for (int32_t c = 0; c < channels; c += 4) {\n"
+    "        const mve_pred16_t some = vctp32q((uint32_t)(channels - c));\n"
+    "        int32x4_t sum = vdupq_n_s32(0);\n"
+    "        for (int32_t r = 0; r < g->rows; r++) {\n"
+    "            const int32_t v = top + r * g->dilation_y;\n"
+    "            if (v < 0 || v >= g->height) continue;\n"
+    "            const $2 *const in = x + v * g->width * channels + c;\n"
+    "            for (int32_t s = 0, h = left; s < g->columns; s++, h += g->dilation_x) {\n"
+    "                if (h < 0 || h >= g->width) continue;\n"
+    "                sum = vaddq_s32(sum, $4);\n"
+    "                sum = vsubq_n_s32(sum, zero);\n"
+    "            }\n"
+    "        }\n"
+    "        vstrwq_p_s32(acc + c, sum, some);\n"
+    "    }\n"
+    "}\n"
+    "#else\n";
 
 static const char count_text[] =
     "/* Elements of the window at one position that lie in [before, extent + after), at least 1. "
@@ -198,8 +223,13 @@ static void need_sum(itg_emitter *e, const mean *t)
     const char *type = itg_dtype_name(t->x.type), *ctype = itg_emit_ctype(t->x.type);
     const char *sum = itg_dtype_name(t->sum), *csum = itg_emit_ctype(t->sum);
     const char *kind = t->saturates ? "saturate" : "sum";
+    const bool helium = !t->saturates && t->sum == ITG_S32 && itg_dtype_size(t->x.type) == 1;
+    if (helium) itg_emit_helium_needs(e);
     if (!itg_emit_needs(e, itg_emit_text(e, "window_%s_%s_%s", kind, type, sum))) return;
     itg_strbuf inside = {0};
+    if (helium)
+        itg_emit_template(&e->helpers, helium_sum_text, type, ctype, each_text,
+                          itg_emit_helium_four(e, "in", t->x.type, "h * channels"), NULL);
     itg_emit_template(&inside, inside_text, ctype, NULL);
     itg_strbuf_add(&inside, "            for (int32_t c = 0; c < channels; c++)");
     if (t->saturates)
@@ -215,6 +245,7 @@ static void need_sum(itg_emitter *e, const mean *t)
     itg_emit_template(&e->helpers, sum_text, type, ctype, sum, csum, each_text,
                       inside.text != NULL ? inside.text : "",
                       t->saturates ? ", limited after every addition" : "", kind, more, NULL);
+    if (helium) itg_strbuf_add(&e->helpers, "#endif\n\n");
     itg_strbuf_deinit(&inside);
 }
 

@@ -109,13 +109,16 @@ void itg_emit_widen(itg_emitter *e, itg_dtype type);
 void itg_emit_four(itg_emitter *e, itg_dtype type); /* four_TYPE, of a word of bytes */
 /* Returns the layer, this one or an earlier one, that was first to write a text. */
 int32_t itg_emit_first(itg_emitter *e, itg_names *texts, const char *text);
-/* Returns the name of an array of these values. Writes it, as LAYER_what, to e->data if no layer
- * has such a `what`, and adds its bytes to the layer's. */
+itg_dtype itg_emit_smallest(const int64_t *values, int64_t count); /* type that holds all */
+/* Returns the name of an array of these values, of the smallest type. Writes it, as LAYER_what, to
+ * e->data if no layer has such a `what`, and adds its bytes to the layer's. */
 const char *itg_emit_array(itg_emitter *e, const char *what, const int64_t *values, int64_t count);
 /* Returns the text "name[index]" of such an array; the number if all are equal. */
 const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *values, int64_t count,
                              const char *index);
 const char *itg_emit_number(itg_emitter *e, int64_t v); /* a literal of any int64 */
+/* Returns the numbers of a constant, in the arena; NULL if the emitter has failed. (c_norm.c) */
+int64_t *itg_emit_numbers(itg_emitter *e, const itg_pvalue *v);
 /* Reserves scratch of the layer and returns the text of its pointer: "arena.s16 + 12". */
 const char *itg_emit_scratch(itg_emitter *e, itg_dtype type, int64_t count);
 /* Returns the bytes that itg_emit_scratch reserves. */
@@ -126,6 +129,7 @@ typedef struct itg_emit_loops {
     int32_t rank;
     int64_t dims[ITG_MAX_RANK], stride[3][ITG_MAX_RANK];
 } itg_emit_loops;
+itg_emit_loops itg_emit_merged(const itg_emit_loops *loops, int32_t operands);
 int32_t itg_emit_open(itg_emitter *e, const itg_emit_loops *loops, int32_t operands, char tag,
                       int32_t indent, const char *index[3]);
 void itg_emit_close(itg_emitter *e, int32_t braces, int32_t indent);

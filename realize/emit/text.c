@@ -130,25 +130,21 @@ static void range_of(const int64_t *values, int64_t count, int64_t *lo, int64_t 
     }
 }
 
-/* Returns the smallest type that holds all values and sets *size to its bytes. */
-static const char *smallest(const int64_t *values, int64_t count, size_t *size)
+itg_dtype itg_emit_smallest(const int64_t *values, int64_t count)
 {
     int64_t lo, hi;
     range_of(values, count, &lo, &hi);
-    static const itg_dtype types[] = {ITG_S8, ITG_U8, ITG_S16, ITG_U16, ITG_S32, ITG_S64};
-    for (int i = 0; i < 6; i++) {
-        *size = itg_dtype_size(types[i]);
-        if (lo >= itg_dtype_min(types[i]) && hi <= itg_dtype_max(types[i]))
-            return itg_emit_ctype(types[i]);
-    }
-    return "int64_t";
+    static const itg_dtype types[] = {ITG_S8, ITG_U8, ITG_S16, ITG_U16, ITG_S32};
+    for (int i = 0; i < 5; i++)
+        if (lo >= itg_dtype_min(types[i]) && hi <= itg_dtype_max(types[i])) return types[i];
+    return ITG_S64;
 }
 
 const char *itg_emit_array(itg_emitter *e, const char *what, const int64_t *values, int64_t count)
 {
-    size_t size;
     itg_strbuf text = {0};
-    const char *type = smallest(values, count, &size);
+    const itg_dtype dtype = itg_emit_smallest(values, count);
+    const char *type = itg_emit_ctype(dtype);
     itg_strbuf_format(&text, "[%lld] = {", (long long)count);
     for (int64_t i = 0; i < count; i++) {
         itg_strbuf_add(&text, i == 0 ? "\n    " : i % 8 == 0 ? ",\n    " : ", ");
@@ -164,7 +160,7 @@ const char *itg_emit_array(itg_emitter *e, const char *what, const int64_t *valu
     const char *name = itg_emit_text(e, "%s_%s", first->name, what);
     if (first == e->layer && itg_emit_needs(e, name)) {
         itg_strbuf_format(&e->data, "static const %s %s%s};\n", type, name, values_text);
-        e->layer->constant_bytes += count * (int64_t)size;
+        e->layer->constant_bytes += count * (int64_t)itg_dtype_size(dtype);
     }
     itg_strbuf_deinit(&text);
     return name;
@@ -195,21 +191,22 @@ const char *itg_emit_scratch(itg_emitter *e, itg_dtype type, int64_t count)
 
 /* ---- loops ---- */
 
-static int32_t merge(const itg_emit_loops *in, int32_t operands, itg_emit_loops *out)
+itg_emit_loops itg_emit_merged(const itg_emit_loops *in, int32_t operands)
 {
-    memset(out, 0, sizeof *out);
+    itg_emit_loops out;
+    memset(&out, 0, sizeof out);
     for (int32_t d = 0; d < in->rank; d++) {
         if (in->dims[d] == 1) continue;
-        int32_t last = out->rank - 1;
+        int32_t last = out.rank - 1;
         bool joins = last >= 0;
         for (int32_t o = 0; o < operands && joins; o++)
-            joins = out->stride[o][last] == in->stride[o][d] * in->dims[d];
-        if (!joins) last = out->rank++;
-        out->dims[last] = joins ? out->dims[last] * in->dims[d] : in->dims[d];
+            joins = out.stride[o][last] == in->stride[o][d] * in->dims[d];
+        if (!joins) last = out.rank++;
+        out.dims[last] = joins ? out.dims[last] * in->dims[d] : in->dims[d];
         for (int32_t o = 0; o < operands; o++)
-            out->stride[o][last] = in->stride[o][d];
+            out.stride[o][last] = in->stride[o][d];
     }
-    return out->rank;
+    return out;
 }
 
 static const char *index_text(itg_emitter *e, const itg_emit_loops *l, int32_t operand, char tag)
@@ -229,8 +226,7 @@ static const char *index_text(itg_emitter *e, const itg_emit_loops *l, int32_t o
 int32_t itg_emit_open(itg_emitter *e, const itg_emit_loops *loops, int32_t operands, char tag,
                       int32_t indent, const char *index[3])
 {
-    itg_emit_loops l;
-    merge(loops, operands, &l);
+    const itg_emit_loops l = itg_emit_merged(loops, operands);
     for (int32_t o = 0; o < operands; o++)
         index[o] = index_text(e, &l, o, tag);
     for (int32_t d = 0; d < l.rank; d++)

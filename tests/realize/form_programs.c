@@ -288,11 +288,87 @@ static void add_line(maker *m, int32_t x)
     keep(m, moved(m, ITG_OP_RESHAPE, y, image, NULL));
 }
 
+/* ---- rows ---- */
+
+/* Adds a constant of plain numbers and returns it; *out: where they lie. */
+static int32_t add_numbers(maker *m, itg_dtype dtype, itg_shape shape, void **out)
+{
+    int64_t n = 0;
+    assert_true(itg_shape_elements(&shape, &n));
+    const int32_t id = add_value(m, dtype, shape);
+    *out = itg_arena_array(m->p->arena, (size_t)n, itg_dtype_size(dtype));
+    value(m, id)->data = *out;
+    return id;
+}
+
+static void add_softmax(maker *m, int32_t x)
+{
+    void *table;
+    const itg_quantizer *q = &value(m, x)->q;
+    const int64_t codes = width_of(q) + 1;
+    const int32_t powers = add_numbers(m, ITG_S32, (itg_shape){1, {codes}}, &table);
+    itg_step *s = add_step(m, ITG_STEP_TFLITE_SOFTMAX, ITG_OP_SOFTMAX, 2, 1);
+    itg_int_tflite_exponentials((double)value(m, x)->q.scale[0], codes, table);
+    s->inputs[0] = x;
+    s->inputs[1] = powers;
+    s->attrs.axis = pick(m, 1, 3);
+    s->fraction = (int32_t)pick(m, 1, 16);
+    s->acc.bits = chance(m, 2) ? 32 : 64;
+    add_encodings(m, s, shape_of(m, x), (int64_t)1 << s->fraction, 1);
+    keep(m, s->outputs[0]);
+}
+
+/* Numbers of a row: all of one type, or of many sizes. */
+static int64_t parameter(maker *m, int64_t most)
+{
+    return most > 127 && chance(m, 4) ? pick(m, -most, most) : pick(m, -99, 99);
+}
+
+static void add_norm(maker *m, int32_t x)
+{
+    void *gain, *bias;
+    const itg_shape from = shape_of(m, x);
+    const int64_t axis = pick(m, 1, 3);
+    itg_shape row = {4 - (int32_t)axis, {0}};
+    int64_t n = 1;
+    for (int32_t d = 0; d < row.rank; d++)
+        n *= row.dims[d] = from.dims[axis + d];
+    const int32_t g = add_numbers(m, ITG_S16, row, &gain), b = add_numbers(m, ITG_S64, row, &bias);
+    itg_step *s = add_step(m, ITG_STEP_LAYER_NORM, ITG_OP_LAYER_NORMALIZATION, 3, 1);
+    s->inputs[0] = x;
+    s->inputs[1] = g;
+    s->inputs[2] = b;
+    s->attrs.axis = axis;
+    s->fraction = (int32_t)pick(m, 4, 14);
+    s->epsilon = chance(m, 2) ? pick(m, 1, 99) : pick(m, 1, 1 << 30);
+    s->acc.bits = chance(m, 4) ? 64 : 32;
+    const bool same = chance(m, 4);
+    int64_t root = 1, most = INT16_MAX;
+    while (root * root < n)
+        root++;
+    if (s->acc.bits == 32) most = ((int64_t)1 << 29) / (root << s->fraction);
+    for (int64_t i = 0; i < n; i++) {
+        ((int16_t *)gain)[i] = (int16_t)(same && i > 0 ? ((int16_t *)gain)[0]
+                                                       : parameter(m, most < 32767 ? most : 32767));
+        ((int64_t *)bias)[i] = same ? 0 : parameter(m, chance(m, 8) ? 1 << 20 : 99);
+    }
+    add_encodings(m, s, from, (root << s->fraction) * (most < 99 ? 99 : most) / 4, 1);
+    keep(m, s->outputs[0]);
+}
+
+void add_rows(maker *m, int32_t x)
+{
+    if (width_of(&value(m, x)->q) <= UINT8_MAX && chance(m, 2))
+        add_softmax(m, x);
+    else if (width_of(&value(m, x)->q) <= UINT16_MAX)
+        add_norm(m, x);
+}
+
 void add_form(maker *m)
 {
     static void (*const forms[])(maker *, int32_t) = {
-        add_padding,  add_steps_of_slice, add_gather,  add_reduced, add_reduced,
-        add_expanded, add_greatest,       add_product, add_line,    add_lookup};
+        add_padding,  add_steps_of_slice, add_gather, add_reduced, add_reduced, add_expanded,
+        add_greatest, add_product,        add_line,   add_lookup,  add_rows};
     int32_t x = m->images[chance(m, 3) ? pick(m, 0, m->count - 1) : m->count - 1];
     if (elements_of(m, x) > 3000) x = m->images[0];
     /* In turns, so that a few seeds have them all. */

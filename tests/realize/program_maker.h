@@ -27,11 +27,15 @@ int32_t add_like(maker *m, itg_shape shape, int32_t like);
 int32_t add_constant(maker *m, itg_shape shape, bool narrow);
 itg_step *add_step(maker *m, itg_step_kind kind, itg_op op, int32_t inputs, int32_t outputs);
 void set_accumulator(maker *m, itg_step *s);
+/* Makes a value output `index` of a step: one set of constants, or `channels`. */
+void set_out(maker *m, itg_step *s, int32_t index, int32_t id, int64_t bound, int64_t channels);
 /* Codes for each output of a step, requantized from sums within bound. */
 void add_encodings(maker *m, itg_step *s, itg_shape shape, int64_t bound, int64_t channels);
 void keep(maker *m, int32_t id); /* an image that later steps may read */
 int64_t width_of(const itg_quantizer *q);
 
+/* Softmax or LayerNormalization, where the codes of x fit. */
+void add_rows(maker *m, int32_t x);
 /* One step of the rarer forms (form_programs.c). */
 void add_form(maker *m);
 #endif

@@ -139,9 +139,7 @@ static itg_requant random_requant(maker *m, int64_t bound, int form)
     return r;
 }
 
-/* One set of constants, or `channels`. */
-static void set_out(maker *m, itg_step *s, int32_t index, int32_t id, int64_t bound,
-                    int64_t channels)
+void set_out(maker *m, itg_step *s, int32_t index, int32_t id, int64_t bound, int64_t channels)
 {
     itg_step_out *o = &s->outs[index];
     const itg_pvalue *v = value(m, id);
@@ -699,6 +697,9 @@ static void add_any(maker *m)
         break;
     case 19:
         if (!large) add_product(m, x);
+        break;
+    case 20:
+        add_rows(m, x);
         break;
     default:
         add_conv(m, x);

@@ -406,8 +406,30 @@ static int32_t add_dense(maker *m, int32_t x, int64_t outputs)
 }
 
 /* Layers one after another: windows, layers of one position, deep ones of a few, or for vectors
- * large ones of one and windows with many filters. */
-typedef enum chain_kind { WINDOWS, DENSE, FEW, LARGE, WIDE } chain_kind;
+ * large ones of one, windows with many filters, and windows by channels before large ones. */
+typedef enum chain_kind { WINDOWS, DENSE, FEW, LARGE, WIDE, BY_CHANNELS } chain_kind;
+
+/* Windows of one channel each, signed bytes in and out; last: as large as the image. */
+static int32_t add_channels(maker *m, int32_t x, bool last)
+{
+    const itg_shape from = value(m, x)->shape;
+    itg_shape to = {4, {1, from.dims[1], 1, 1}};
+    itg_attrs a = {.spatial_rank = 2,
+                   .kernel = {from.dims[2], from.dims[3]},
+                   .stride = {1, 1},
+                   .dilation = {1, 1}};
+    if (!last) a = draw_window(m, &from, &to);
+    a.group = from.dims[1];
+    const itg_shape taps = {4, {from.dims[1], 1, a.kernel[0], a.kernel[1]}};
+    const int32_t w = add_constant(m, taps, true), y = add_bytes(m, to);
+    itg_step *s = add_step(m, ITG_STEP_CONV, ITG_OP_CONV, 2, 1);
+    s->attrs = a;
+    s->inputs[0] = x;
+    s->inputs[1] = w;
+    s->acc = (itg_accumulator){32, ITG_OVERFLOW_WRAP};
+    set_out(m, s, 0, y, 20000, to.dims[1]);
+    return y;
+}
 
 static int32_t add_layer(maker *m, int32_t x, chain_kind kind, bool last)
 {
@@ -419,7 +441,7 @@ static int32_t add_layer(maker *m, int32_t x, chain_kind kind, bool last)
 
 static itg_program *chain_of(uint64_t seed, chain_kind kind)
 {
-    const bool vectors = kind == LARGE || kind == WIDE;
+    const bool vectors = kind == LARGE || kind == WIDE || kind == BY_CHANNELS;
     maker m = {.integer = true, .doubling = vectors, .seed = seed};
     itg_error err = {0};
     itg_rng_init(&m.rng, seed);
@@ -428,13 +450,17 @@ static itg_program *chain_of(uint64_t seed, chain_kind kind)
     if (kind == DENSE) image = (itg_shape){4, {1, pick(&m, 1, 120), 1, 1}};
     if (kind == FEW) image = (itg_shape){4, {1, pick(&m, 32, 80), 1, pick(&m, 2, 7)}};
     if (kind == LARGE) image = (itg_shape){4, {1, pick(&m, 100, 300), 1, 1}};
+    if (kind == BY_CHANNELS)
+        image = (itg_shape){4, {1, pick(&m, 60, 100), pick(&m, 4, 9), pick(&m, 4, 9)}};
     int32_t input = add_value(&m, ITG_F32, image);
     int32_t x = vectors ? add_bytes(&m, image) : add_codes(&m, image, NULL);
     itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
     s->inputs[0] = input;
     s->outputs[0] = x;
+    for (int i = 0; i < 3 && kind == BY_CHANNELS; i++)
+        x = add_channels(&m, x, i == 2);
     for (int i = 0; i < 5; i++)
-        x = add_layer(&m, x, kind, i == 4);
+        x = add_layer(&m, x, kind == BY_CHANNELS ? LARGE : kind, i == 4);
     itg_program *p = m.p;
     p->inputs = itg_arena_array(p->arena, 1, sizeof *p->inputs);
     p->inputs[p->input_count++] = input;
@@ -734,20 +760,22 @@ static void vectors_multiply_codes_of_dense_layers(void **state)
         print_message("skipped: no compiler\n");
         skip();
     }
-    int vectors = 0, joined = 0, bytes = 0;
-    for (uint64_t seed = 1; seed <= 200; seed++) {
+    int vectors = 0, joined = 0, bytes = 0, behind = 0;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
         itg_error err = {0};
-        itg_program *p = chain_of(seed, LARGE);
+        itg_program *p = chain_of(seed, seed <= 200 ? LARGE : BY_CHANNELS);
         if (emits(p, "net", 2, &err) && mentions(FOLDER "/net.c", "  helium_dense_")) {
             compile_and_run("net", VECTORS, seed);
             vectors++;
+            behind += mentions(FOLDER "/net.c", "  helium_depthwise");
             joined += mentions(FOLDER "/net.c", "SUMS_JOIN(r_too");
             bytes += mentions(FOLDER "/net.c", "vmladavaq_u8(s, vreinterpretq_u8_u16(x)");
         }
         itg_program_destroy(p);
     }
-    print_message("%d by vectors, %d with codes in pieces, %d as bytes\n", vectors, joined, bytes);
-    assert_true(vectors >= 8 && joined >= 4 && bytes >= 4);
+    print_message("%d by vectors, %d with codes in pieces, %d as bytes, %d behind channels\n",
+                  vectors, joined, bytes, behind);
+    assert_true(vectors >= 8 && joined >= 4 && bytes >= 4 && behind >= 3);
 }
 
 /* Filters that are unpacked once: positions are gathered again for each part of them only where no

@@ -55,26 +55,38 @@ static void layers_for_helium_give_the_executors_digest(void **state)
     if (!has_compiler()) skip();
     const char *given = getenv("ITG_EMIT_SEEDS");
     const uint64_t seeds = given != NULL ? strtoull(given, NULL, 10) : 320;
-    int sums = 0, channels = 0, additions = 0, words = 0;
+    static const char *const rows[] = {"    helium_softmax_",   "    helium_norm_",
+                                       "helium_product_s8_",    "helium_product_u8_",
+                                       "vldrbq_gather_offset_", "QUICK ONCE void window_sum",
+                                       "vmulq_s32(a, b)"};
+    enum { ROWS = sizeof rows / sizeof *rows };
+    int sums = 0, additions = 0, words = 0, others[ROWS] = {0};
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         itg_program *p = random_doubling_program(seed);
         const bool emitted = emits(p);
         const int a = emitted ? occurrences("  helium_dot") : 0;
-        const int b = emitted ? occurrences("  helium_depthwise") : 0;
         const int c = emitted ? occurrences(" a = helium_scale_all") : 0;
         const int d = emitted ? occurrences("  helium_take") : 0;
-        if (b + c > 0 || (d > 0 && words < 20) || (a > 0 && (given != NULL || sums < 8))) {
+        bool more = false;
+        for (int i = 0; i < ROWS && emitted; i++) {
+            const int n = occurrences(rows[i]);
+            more = more || (n > 0 && (given != NULL || others[i] < 20));
+            others[i] += n;
+        }
+        if (more || c > 0 || (d > 0 && words < 20) || (a > 0 && (given != NULL || sums < 8))) {
             compile_and_run(seed);
             sums += a;
-            channels += b;
             additions += c;
             words += d;
         }
         itg_program_destroy(p);
     }
-    print_message("%d layers of sums, %d of words, %d by channels, %d additions\n", sums, words,
-                  channels, additions);
-    assert_true(sums > 0 && channels > 0 && additions > 0 && words > 0);
+    print_message("%d layers of sums, %d of words, %d additions\n", sums, words, additions);
+    for (int i = 0; i < ROWS; i++) {
+        print_message("%d of '%s'\n", others[i], rows[i]);
+        assert_true(others[i] > 0);
+    }
+    assert_true(sums > 0 && additions > 0 && words > 0);
 }
 
 /* What VSHL, VQRDMULH, VQADD of the sign and VRSHL make of v (c_helium.c). */

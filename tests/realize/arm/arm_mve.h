@@ -57,6 +57,9 @@ MVE mve_pred16_t vcmphiq_u16(uint16x8_t x, uint16x8_t y)
 LOAD(vldrbq, uint8x16_t, u8, 16, uint8_t)
 LOAD(vldrbq, int8x16_t, s8, 16, int8_t)
 LOAD(vldrbq, int32x4_t, s32, 4, int8_t)
+LOAD(vldrbq, uint32x4_t, u32, 4, uint8_t)
+LOAD(vldrhq, int32x4_t, s32, 4, int16_t)
+LOAD(vldrhq, uint32x4_t, u32, 4, uint16_t)
 LOAD(vldrwq, int32x4_t, s32, 4, int32_t)
 #define vldrbq_u8(p) vldrbq_z_u8_(p, 0xFFFF)
 #define vldrbq_z_u8 vldrbq_z_u8_
@@ -65,7 +68,13 @@ LOAD(vldrwq, int32x4_t, s32, 4, int32_t)
 #define vldrbq_s32(p) vldrbq_z_s32_(p, 0xFFFF)
 #define vldrbq_z_s32 vldrbq_z_s32_
 LOAD(vldrhq, uint16x8_t, u16, 8, uint16_t)
+#define vldrbq_u32(p) vldrbq_z_u32_(p, 0xFFFF)
+#define vldrbq_z_u32 vldrbq_z_u32_
+#define vldrhq_s32(p) vldrhq_z_s32_(p, 0xFFFF)
+#define vldrhq_z_s32 vldrhq_z_s32_
+#define vldrhq_z_u32 vldrhq_z_u32_
 #define vldrwq_s32(p) vldrwq_z_s32_(p, 0xFFFF)
+#define vldrwq_z_s32 vldrwq_z_s32_
 #define vldrhq_u16(p) vldrhq_z_u16_(p, 0xFFFF)
 
 #define STORE(type, vector, lanes, bytes)                                                          \
@@ -82,6 +91,29 @@ STORE(u8, uint8x16_t, 16, uint8_t)
 STORE(s8, int8x16_t, 16, int8_t)
 STORE(s32, int32x4_t, 4, int8_t)
 
+MVE void vstrwq_p_s32(int32_t *p, int32x4_t x, mve_pred16_t on)
+{
+    EACH(i, 4)
+    if ((on >> (i * 4) & 1) != 0) p[i] = x.v[i];
+}
+MVE uint8x16_t vldrbq_gather_offset_z_u8(const uint8_t *p, uint8x16_t offset, mve_pred16_t on)
+{
+    uint8x16_t y;
+    EACH(i, 16)
+    y.v[i] = (on >> i & 1) != 0 ? p[offset.v[i]] : 0;
+    return y;
+}
+MVE uint8x16_t vldrbq_gather_offset_u8(const uint8_t *p, uint8x16_t offset)
+{
+    return vldrbq_gather_offset_z_u8(p, offset, 0xFFFF);
+}
+MVE int32x4_t vldrwq_gather_shifted_offset_z_s32(const int32_t *p, uint32x4_t at, mve_pred16_t on)
+{
+    int32x4_t y;
+    EACH(i, 4)
+    y.v[i] = (on >> (4 * i) & 1) != 0 ? p[at.v[i]] : 0;
+    return y;
+}
 MVE uint32x4_t vldrwq_gather_offset_u32(const uint32_t *p, uint32x4_t offset)
 {
     uint32x4_t y;
@@ -151,7 +183,11 @@ BINARY(vqaddq_s32, int32x4_t, 4, int32_t, mve_limit(a + b, 32))
 BINARY(vqrdmulhq_s32, int32x4_t, 4, int32_t, mve_doubling_high(a, b))
 BINARY(vshlq_s32, int32x4_t, 4, int32_t, mve_shift(a, (int8_t)b))
 BINARY(vrshlq_s32, int32x4_t, 4, int32_t, mve_rounding_shift(a, (int8_t)b))
+BINARY(vmulq_s32, int32x4_t, 4, int32_t, a *b)
 UNARY(vsubq_n_s32, int32x4_t, 4, int32_t, int32_t, a - n)
+UNARY(vmulq_n_s32, int32x4_t, 4, int32_t, int32_t, a *n)
+UNARY(vrshrq_n_s32, int32x4_t, 4, int32_t, int32_t, mve_rounding_shift(a, -n))
+UNARY(vsubq_n_u8, uint8x16_t, 16, uint8_t, uint8_t, a - n)
 UNARY(vqaddq_n_s32, int32x4_t, 4, int32_t, int32_t, mve_limit(a + n, 32))
 UNARY(vqrdmulhq_n_s32, int32x4_t, 4, int32_t, int32_t, mve_doubling_high(a, n))
 UNARY(vshlq_n_s32, int32x4_t, 4, int32_t, int32_t, mve_shift(a, n))
@@ -170,6 +206,50 @@ BINARY(vminq_u32, uint32x4_t, 4, uint32_t, a < b ? a : b)
 UNARY(vaddq_n_u32, uint32x4_t, 4, uint32_t, uint32_t, a + n)
 UNARY(vmulq_n_u32, uint32x4_t, 4, uint32_t, uint32_t, a *n)
 UNARY(vshrq_n_u32, uint32x4_t, 4, uint32_t, int32_t, a >> n)
+UNARY(vshlq_r_u32, uint32x4_t, 4, uint32_t, int32_t, mve_shift(a, (int8_t)n))
+BINARY(vaddq_u32, uint32x4_t, 4, uint32_t, a + b)
+BINARY(vsubq_u32, uint32x4_t, 4, uint32_t, a - b)
+BINARY(vrmulhq_u32, uint32x4_t, 4, uint32_t,
+       ((uint64_t)a * (uint64_t)b + (UINT64_C(1) << 31)) >> 32)
+
+MVE int32x4_t vabsq_s32(int32x4_t x)
+{
+    EACH(i, 4)
+    x.v[i] = x.v[i] < 0 ? (int32_t)(0 - (uint32_t)x.v[i]) : x.v[i];
+    return x;
+}
+MVE int32x4_t vmlaq_n_s32(int32x4_t sum, int32x4_t x, int32_t n)
+{
+    EACH(i, 4)
+    sum.v[i] = (int32_t)((uint32_t)sum.v[i] + (uint32_t)x.v[i] * (uint32_t)n);
+    return sum;
+}
+MVE mve_pred16_t vcmpcsq_n_u32(uint32x4_t x, uint32_t n)
+{
+    uint32_t on = 0;
+    EACH(i, 4)
+    on |= x.v[i] >= n ? 15u << (4 * i) : 0;
+    return (mve_pred16_t)on;
+}
+MVE mve_pred16_t vcmpltq_n_s32(int32x4_t x, int32_t n)
+{
+    uint32_t on = 0;
+    EACH(i, 4)
+    on |= x.v[i] < n ? 15u << (4 * i) : 0;
+    return (mve_pred16_t)on;
+}
+MVE uint32x4_t vaddq_m_n_u32(uint32x4_t inactive, uint32x4_t x, uint32_t n, mve_pred16_t on)
+{
+    EACH(i, 4)
+    if ((on >> (4 * i) & 1) != 0) inactive.v[i] = x.v[i] + n;
+    return inactive;
+}
+MVE int32x4_t vnegq_m_s32(int32x4_t inactive, int32x4_t x, mve_pred16_t on)
+{
+    EACH(i, 4)
+    if ((on >> (4 * i) & 1) != 0) inactive.v[i] = (int32_t)(0 - (uint32_t)x.v[i]);
+    return inactive;
+}
 
 /* Shift and insert: the bits of x that a shifted y leaves free stay. */
 MVE uint16x8_t vsliq_n_u16(uint16x8_t x, uint16x8_t y, int n)
@@ -240,6 +320,36 @@ MVE uint32_t vaddvaq_u16(uint32_t sum, uint16x8_t x)
     sum += x.v[i];
     return sum;
 }
+MVE int32_t vaddvaq_s8(int32_t sum, int8x16_t x)
+{
+    EACH(i, 16)
+    sum += x.v[i];
+    return sum;
+}
+MVE int32_t vaddvaq_p_s32(int32_t sum, int32x4_t x, mve_pred16_t on)
+{
+    EACH(i, 4)
+    sum += (on >> (4 * i) & 1) != 0 ? x.v[i] : 0;
+    return sum;
+}
+MVE int8_t vmaxvq_p_s8(int8_t most, int8x16_t x, mve_pred16_t on)
+{
+    EACH(i, 16)
+    most = (on >> i & 1) != 0 && x.v[i] > most ? x.v[i] : most;
+    return most;
+}
+MVE uint8_t vmaxvq_p_u8(uint8_t most, uint8x16_t x, mve_pred16_t on)
+{
+    EACH(i, 16)
+    most = (on >> i & 1) != 0 && x.v[i] > most ? x.v[i] : most;
+    return most;
+}
+MVE int32_t vmladavaq_s8(int32_t sum, int8x16_t x, int8x16_t y)
+{
+    EACH(i, 16)
+    sum += x.v[i] * y.v[i];
+    return sum;
+}
 MVE uint32_t vmladavaq_u16(uint32_t sum, uint16x8_t x, uint16x8_t y)
 {
     EACH(i, 8)
@@ -290,6 +400,8 @@ WIDEN(t, 1)
         memcpy(&y, &x, sizeof y);                                                                  \
         return y;                                                                                  \
     }
+REINTERPRET(vreinterpretq_s32_u32, int32x4_t, uint32x4_t)
+REINTERPRET(vreinterpretq_u32_s32, uint32x4_t, int32x4_t)
 REINTERPRET(vreinterpretq_s16_s32, int16x8_t, int32x4_t)
 REINTERPRET(vreinterpretq_u16_u8, uint16x8_t, uint8x16_t)
 REINTERPRET(vreinterpretq_u8_u16, uint8x16_t, uint16x8_t)
