@@ -1,6 +1,7 @@
 /* Helium: rows of Softmax and LayerNormalization, and products of activations, four elements at a
  * time. */
 #include "realize/emit/c_helium.h"
+#include <string.h>
 
 static const char codes_text[] =
     "#ifdef HELIUM\n"
@@ -129,7 +130,7 @@ static const char norm_text[] =
     "#ifdef HELIUM\n"
     "/* LayerNormalization of rows of n codes. */\n"
     "QUICK ONCE void $1(const $2 *x, int8_t *y, int32_t count, int32_t n, const helium_range *to,\n"
-    "    int32_t zero, int64_t epsilon, int32_t fraction, const $3 *gain, const $4 *bias)\n"
+    "    int32_t zero, int64_t epsilon, int32_t fraction, $3, $4)\n"
     "{\n"
     "    for (int32_t i = 0; i < count; i += n) {\n"
     "        $9 codes = 0, products = 0;\n"
@@ -153,20 +154,29 @@ static const char norm_text[] =
     "}\n"
     "#endif\n\n";
 
-/* An array of a constant of the layer. */
+/* A constant of the layer as a parameter of the function: an array, or a number if all are equal.
+ */
 typedef struct parameter {
-    const char *array;
-    itg_dtype type;
+    const char *text, *type; /* type: "s16", of an array; "one" */
+    const char *declaration; /* "const int16_t *gain" */
+    const char *term;        /* "vmulq_n_s32(v, gain)" */
 } parameter;
 
 static parameter parameter_of(itg_emitter *e, const itg_emit_layer *l, int32_t slot,
-                              const char *what)
+                              const char *what, const char *operation)
 {
     const itg_pvalue *v = &e->p->values[l->step->inputs[slot]];
     const int64_t *values = itg_emit_numbers(e, v);
-    if (values == NULL) return (parameter){"", ITG_S32};
-    return (parameter){itg_emit_array(e, what, values, v->elements),
-                       itg_emit_smallest(values, v->elements)};
+    if (values == NULL) return (parameter){"", "", "", ""};
+    const itg_dtype type = itg_emit_smallest(values, v->elements);
+    const char *text = itg_emit_channel(e, what, values, v->elements, "");
+    if (strchr(text, '[') == NULL)
+        return (parameter){text, "one", itg_emit_text(e, "int32_t %s", what),
+                           itg_emit_text(e, "v%sq_n_s32(v, %s)", operation, what)};
+    return (parameter){
+        itg_emit_array(e, what, values, v->elements), itg_dtype_name(type),
+        itg_emit_text(e, "const %s *%s", itg_emit_ctype(type), what),
+        itg_emit_text(e, "v%sq_s32(v, %s)", operation, itg_emit_helium_four(e, what, type, "k"))};
 }
 
 void itg_emit_helium_layer_norm(itg_emitter *e, const itg_emit_layer *l, const itg_emit_operand *x,
@@ -175,26 +185,22 @@ void itg_emit_helium_layer_norm(itg_emitter *e, const itg_emit_layer *l, const i
     itg_emit_doubling by;
     const itg_step *s = l->step;
     if (count > 32768 || !has_form(e, l, x, &by)) return; /* products fit 32 bits */
-    const parameter gain = parameter_of(e, l, 1, "gain"), bias = parameter_of(e, l, 2, "bias");
+    const parameter gain = parameter_of(e, l, 1, "gain", "mul"),
+                    bias = parameter_of(e, l, 2, "bias", "add");
     const char *type = itg_dtype_name(x->type),
-               *name = itg_emit_text(e, "helium_norm_%s_%s_%s", type, itg_dtype_name(gain.type),
-                                     itg_dtype_name(bias.type));
-    if (bias.type == ITG_S64) return;
+               *name = itg_emit_text(e, "helium_norm_%s_%s_%s", type, gain.type, bias.type);
     if (itg_emit_needs(e, "helium_divide_by_root")) itg_strbuf_add(&e->helpers, divide_text);
     if (itg_emit_needs(e, name))
-        itg_emit_template(&e->helpers, norm_text, name, itg_emit_ctype(x->type),
-                          itg_emit_ctype(gain.type), itg_emit_ctype(bias.type),
-                          x->type == ITG_U8 ? "uint8x16_t" : "int8x16_t", type,
+        itg_emit_template(&e->helpers, norm_text, name, itg_emit_ctype(x->type), gain.declaration,
+                          bias.declaration, x->type == ITG_U8 ? "uint8x16_t" : "int8x16_t", type,
                           itg_emit_helium_four(e, "x", x->type, "i + k"),
-                          itg_emit_text(e, "v = vaddq_s32(vmulq_s32(v, %s), %s);",
-                                        itg_emit_helium_four(e, "gain", gain.type, "k"),
-                                        itg_emit_helium_four(e, "bias", bias.type, "k")),
+                          itg_emit_text(e, "v = %s;\n            v = %s;", gain.term, bias.term),
                           x->type == ITG_U8 ? "uint32_t" : "int32_t", NULL);
     begin(e, l, &by);
     call_rows(e, l, x, name, count,
               itg_emit_text(e, "%s, %s, %d, %s, %s", itg_emit_number(e, x->zero),
-                            itg_emit_number(e, s->epsilon), (int)s->fraction, gain.array,
-                            bias.array));
+                            itg_emit_number(e, s->epsilon), (int)s->fraction, gain.text,
+                            bias.text));
     end(e);
 }
 
