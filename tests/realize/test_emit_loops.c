@@ -77,6 +77,18 @@ static void steps_in_another_order_read_how_they_move(void **state)
     itg_program_destroy(p);
 }
 
+/* What is free for scratch moves from step to step. */
+static void products_of_all_steps_are_few_functions(void **state)
+{
+    (void)state;
+    itg_program *p = recurrent_program(MOST_STEPS, false, RECURRENT_STATES);
+    const counts c = counts_of(p);
+    print_message("%d functions, %d calls\n", c.functions, c.calls);
+    assert_in_range(c.functions, 4, 8); /* tables, the sum, the product, the end */
+    check(p);
+    itg_program_destroy(p);
+}
+
 static void few_calls_are_no_loop(void **state)
 {
     (void)state;
@@ -92,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_in_the_order_of_memory_move_by_one_distance),
         cmocka_unit_test(steps_in_another_order_read_how_they_move),
+        cmocka_unit_test(products_of_all_steps_are_few_functions),
         cmocka_unit_test(few_calls_are_no_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
