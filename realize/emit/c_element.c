@@ -237,14 +237,12 @@ void itg_emit_lut(itg_emitter *e, const itg_emit_layer *l)
     const char *index[3];
     const itg_step *s = l->step;
     const itg_emit_operand x = itg_emit_read(e, l, 0, false);
-    itg_emit_operand table = {.name = ""};
-    if (s->output_count == 1) {
-        table = write_table(e, &e->p->values[s->inputs[1]], 0);
-        itg_emit_helium_lut(e, l, &x, &table);
-    }
+    const itg_emit_operand first = write_table(e, &e->p->values[s->inputs[1]], 0);
+    if (s->output_count == 1) itg_emit_helium_lut(e, l, &x, &first);
     int32_t braces = open_flat(e, l, &x, index), indent = 4 + 4 * braces;
     for (int32_t o = 0; o < s->output_count; o++) {
-        if (s->output_count > 1) table = write_table(e, &e->p->values[s->inputs[o + 1]], o);
+        const itg_emit_operand table =
+            o == 0 ? first : write_table(e, &e->p->values[s->inputs[o + 1]], o);
         const char *code = s->table_shift == 0
                                ? entry_text(e, &x, table.name, index[0])
                                : between_text(e, &x, &table, index[0], s->table_shift, o, indent);

@@ -44,18 +44,15 @@ typedef struct itg_emit_doubling {
 /* Derives the constants. Returns false if the requantization has another form, or if v * 2^left may
  * leave 32 bits for |v| <= magnitude. */
 bool itg_emit_doubling_of(const itg_requant *r, int64_t magnitude, itg_emit_doubling *out);
-/* Returns the text of the requantization of a vector. (c_helium_element.c) */
-const char *itg_emit_helium_scaled(itg_emitter *e, const char *v, const itg_emit_doubling *by);
+/* Writes `helium_scale_all`, which requantizes a vector. (c_helium_element.c) */
+void itg_emit_helium_scale_needs(itg_emitter *e);
 /* Derives the constants of a layer's only output, of bytes. Returns false if it has another form.
  * (c_helium_element.c) */
 bool itg_emit_helium_output(const itg_emitter *e, const itg_emit_layer *l, itg_emit_doubling *out);
-/* Writes the conversion of four sums, the variable `a`, to codes of output 0 from the element `at`
- * on; whole: all four, or those in the predicate `some`. (c_helium_element.c) */
-void itg_emit_helium_put(itg_emitter *e, const itg_emit_layer *l, int32_t indent, const char *at,
-                         bool whole, const itg_emit_doubling *by);
-/* Returns the text of four numbers of an array of this type from the element `at` on, those in the
- * predicate `some`. (c_helium_element.c) */
-const char *itg_emit_helium_four(itg_emitter *e, const char *array, itg_dtype type, const char *at);
+/* Returns the text of four numbers of an array of this type from the element `at` on; whole: all,
+ * or those in the predicate `some`. (c_helium_element.c) */
+const char *itg_emit_helium_four(itg_emitter *e, const char *array, itg_dtype type, const char *at,
+                                 bool whole);
 /* Writes the macros that all helpers need: HELIUM, QUICK, FENCE. */
 void itg_emit_helium_needs(itg_emitter *e);
 

@@ -26,10 +26,16 @@ static bool fits32(int64_t lo, int64_t hi)
 
 /* ---- codes of an output ---- */
 
-const char *itg_emit_helium_scaled(itg_emitter *e, const char *v, const itg_emit_doubling *by)
+void itg_emit_helium_scale_needs(itg_emitter *e)
 {
     itg_emit_helium_needs(e);
     if (itg_emit_needs(e, "helium_scale_all")) itg_strbuf_add(&e->helpers, scale_all_text);
+}
+
+/* Returns the text of the requantization of a vector. */
+static const char *scaled(itg_emitter *e, const char *v, const itg_emit_doubling *by)
+{
+    itg_emit_helium_scale_needs(e);
     return itg_emit_text(e, "helium_scale_all(%s, %s, %d)", v, itg_emit_number(e, by->multiplier),
                          (int)by->down);
 }
@@ -44,30 +50,33 @@ bool itg_emit_helium_output(const itg_emitter *e, const itg_emit_layer *l, itg_e
            out->left == 0;
 }
 
-void itg_emit_helium_put(itg_emitter *e, const itg_emit_layer *l, int32_t indent, const char *at,
-                         bool whole, const itg_emit_doubling *by)
+/* Writes the conversion of four sums, the variable `a`, to codes of output 0 from the element `at`
+ * on; whole: all four, or those in the predicate `some`. */
+static void put(itg_emitter *e, const itg_emit_layer *l, const char *at, bool whole,
+                const itg_emit_doubling *by)
 {
     const itg_step *s = l->step;
-    ITG_EMIT_FORMAT(e,
-                    "%*sa = vqaddq_n_s32(%s, %s);\n"
-                    "%*sa = vminq_s32(vmaxq_s32(a, vdupq_n_s32(%s)), vdupq_n_s32(%s));\n"
-                    "%*s%s((int8_t *)%s + %s, a%s);\n",
-                    (int)indent, "", itg_emit_helium_scaled(e, "a", by),
-                    itg_emit_number(e, e->p->values[s->outputs[0]].q.zero_point), (int)indent, "",
-                    itg_emit_number(e, s->outs[0].lo), itg_emit_number(e, s->outs[0].hi),
-                    (int)indent, "", whole ? "vstrbq_s32" : "vstrbq_p_s32",
-                    itg_emit_output(e, l, 0), at, whole ? "" : ", some");
+    ITG_EMIT_FORMAT(
+        e,
+        "        a = vqaddq_n_s32(%s, %s);\n"
+        "        a = vminq_s32(vmaxq_s32(a, vdupq_n_s32(%s)), vdupq_n_s32(%s));\n"
+        "        %s((int8_t *)%s + %s, a%s);\n",
+        scaled(e, "a", by), itg_emit_number(e, e->p->values[s->outputs[0]].q.zero_point),
+        itg_emit_number(e, s->outs[0].lo), itg_emit_number(e, s->outs[0].hi),
+        whole ? "vstrbq_s32" : "vstrbq_p_s32", itg_emit_output(e, l, 0), at, whole ? "" : ", some");
 }
 
-const char *itg_emit_helium_four(itg_emitter *e, const char *array, itg_dtype type, const char *at)
+const char *itg_emit_helium_four(itg_emitter *e, const char *array, itg_dtype type, const char *at,
+                                 bool whole)
 {
     const bool is_unsigned = type == ITG_U8 || type == ITG_U16;
     const size_t size = itg_dtype_size(type);
-    const char *text = itg_emit_text(e, "vldr%cq_z_%s32(%s + %s, some)",
-                                     size == 1   ? 'b'
-                                     : size == 2 ? 'h'
-                                                 : 'w',
-                                     is_unsigned ? "u" : "s", array, at);
+    const char *text =
+        itg_emit_text(e, "vldr%cq%s_%s32(%s + %s%s)",
+                      size == 1   ? 'b'
+                      : size == 2 ? 'h'
+                                  : 'w',
+                      whole ? "" : "_z", is_unsigned ? "u" : "s", array, at, whole ? "" : ", some");
     return is_unsigned ? itg_emit_text(e, "vreinterpretq_s32_u32(%s)", text) : text;
 }
 
@@ -89,13 +98,9 @@ static bool operand_fits(const itg_step *s, int slot, const itg_emit_operand *x,
 static void write_operand(itg_emitter *e, const itg_step *s, const itg_emit_operand *x, char name,
                           const char *index, bool whole, int64_t step, const itg_emit_doubling *by)
 {
-    static const char *const loads[] = {"vldrbq", "vldrhq"};
-    const char *sign = x->type == ITG_U8 ? "u" : "s";
-    const char v[2] = {name, '\0'}, *load = loads[itg_dtype_size(x->type) == 2];
+    const char v[2] = {name, '\0'};
     const char *text = step == 0 ? itg_emit_text(e, "vdupq_n_s32((int32_t)%s[%s])", x->name, index)
-                                 : itg_emit_text(e, "%s%s_%s32(%s + %s%s)", load, whole ? "" : "_z",
-                                                 sign, x->name, index, whole ? "" : ", some");
-    if (step > 0 && x->type == ITG_U8) text = itg_emit_text(e, "vreinterpretq_s32_u32(%s)", text);
+                                 : itg_emit_helium_four(e, x->name, x->type, index, whole);
     ITG_EMIT_FORMAT(e, "        int32x4_t %c = %s;\n", name, text);
     if (x->zero != 0)
         ITG_EMIT_FORMAT(e, "        %c = vsubq_n_s32(%c, %s);\n", name, name,
@@ -103,7 +108,7 @@ static void write_operand(itg_emitter *e, const itg_step *s, const itg_emit_oper
     if (s->form != ITG_FORM_RESCALE) return;
     if (s->left_shift > 0)
         ITG_EMIT_FORMAT(e, "        %c = vshlq_n_s32(%c, %d);\n", name, name, (int)s->left_shift);
-    ITG_EMIT_FORMAT(e, "        %c = %s;\n", name, itg_emit_helium_scaled(e, v, by));
+    ITG_EMIT_FORMAT(e, "        %c = %s;\n", name, scaled(e, v, by));
 }
 
 /* Whether vectors of the innermost loop lie together, or are one element in an operand. */
@@ -145,7 +150,7 @@ void itg_emit_helium_binary(itg_emitter *e, const itg_emit_layer *l, const itg_e
                     s->op == ITG_OP_MUL   ? "mul"
                     : s->op == ITG_OP_SUB ? "sub"
                                           : "add");
-    itg_emit_helium_put(e, l, 8, index[2], whole, &sum);
+    put(e, l, index[2], whole, &sum);
     itg_strbuf_add(&e->body, "    }\n");
     itg_emit_close(e, braces, 4);
     itg_strbuf_add(&e->body, "    FENCE;\n    return;\n#endif\n");

@@ -23,7 +23,7 @@ static bool has_form(itg_emitter *e, const itg_emit_layer *l, const itg_emit_ope
                      itg_emit_doubling *by)
 {
     if (itg_dtype_size(x->type) != 1 || !itg_emit_helium_output(e, l, by)) return false;
-    itg_emit_helium_scaled(e, "", by);
+    itg_emit_helium_scale_needs(e);
     if (itg_emit_needs(e, "helium_range")) itg_strbuf_add(&e->helpers, codes_text);
     return true;
 }
@@ -103,7 +103,7 @@ void itg_emit_helium_softmax(itg_emitter *e, const itg_emit_layer *l, const itg_
     const char *type = itg_dtype_name(x->type), *name = itg_emit_text(e, "helium_softmax_%s", type);
     if (itg_emit_needs(e, name))
         itg_emit_template(&e->helpers, softmax_text, type, itg_emit_ctype(x->type),
-                          itg_emit_helium_four(e, "x", x->type, "0"), NULL);
+                          itg_emit_helium_four(e, "x", x->type, "0", false), NULL);
     begin(e, l, &by);
     call_rows(e, l, x, name, x->shape->dims[axis], itg_emit_text(e, "%s, %d", fine, (int)shift));
     end(e);
@@ -173,10 +173,10 @@ static parameter parameter_of(itg_emitter *e, const itg_emit_layer *l, int32_t s
     if (strchr(text, '[') == NULL)
         return (parameter){text, "one", itg_emit_text(e, "int32_t %s", what),
                            itg_emit_text(e, "v%sq_n_s32(v, %s)", operation, what)};
-    return (parameter){
-        itg_emit_array(e, what, values, v->elements), itg_dtype_name(type),
-        itg_emit_text(e, "const %s *%s", itg_emit_ctype(type), what),
-        itg_emit_text(e, "v%sq_s32(v, %s)", operation, itg_emit_helium_four(e, what, type, "k"))};
+    return (parameter){itg_emit_array(e, what, values, v->elements), itg_dtype_name(type),
+                       itg_emit_text(e, "const %s *%s", itg_emit_ctype(type), what),
+                       itg_emit_text(e, "v%sq_s32(v, %s)", operation,
+                                     itg_emit_helium_four(e, what, type, "k", false))};
 }
 
 void itg_emit_helium_layer_norm(itg_emitter *e, const itg_emit_layer *l, const itg_emit_operand *x,
@@ -193,7 +193,7 @@ void itg_emit_helium_layer_norm(itg_emitter *e, const itg_emit_layer *l, const i
     if (itg_emit_needs(e, name))
         itg_emit_template(&e->helpers, norm_text, name, itg_emit_ctype(x->type), gain.declaration,
                           bias.declaration, x->type == ITG_U8 ? "uint8x16_t" : "int8x16_t", type,
-                          itg_emit_helium_four(e, "x", x->type, "i + k"),
+                          itg_emit_helium_four(e, "x", x->type, "i + k", false),
                           itg_emit_text(e, "v = %s;\n            v = %s;", gain.term, bias.term),
                           x->type == ITG_U8 ? "uint32_t" : "int32_t", NULL);
     begin(e, l, &by);
@@ -263,8 +263,8 @@ bool itg_emit_helium_product(itg_emitter *e, const itg_emit_mac_view *t, const c
     if (itg_emit_needs(e, "helium_product")) itg_strbuf_add(&e->helpers, product_text);
     if (itg_emit_needs(e, *function))
         itg_emit_template(&e->helpers, columns_text, *function, itg_emit_ctype(t->x.type),
-                          itg_emit_ctype(t->w.type), itg_emit_helium_four(e, "in", t->w.type, "0"),
-                          NULL);
+                          itg_emit_ctype(t->w.type),
+                          itg_emit_helium_four(e, "in", t->w.type, "0", false), NULL);
     begin(e, t->l, &by);
     ITG_EMIT_FORMAT(e, "    static const helium_product shape = {%s, %s, %s, %s, %s};\n",
                     itg_emit_number(e, t->m.m), itg_emit_number(e, t->m.n),

@@ -317,8 +317,9 @@ static void spend_idle(itg_emitter *e, itg_flow *flow)
 
 /* Layers that share weights, one after another: steps of a recurrent operator. */
 typedef struct alike {
-    int32_t last; /* layer; ITG_NONE: there is none yet */
-    gap *free;    /* [count], what is free at the time of each */
+    int32_t users; /* all layers with these weights */
+    int32_t last;  /* layer; ITG_NONE: there is none yet */
+    gap *free;     /* [count], what is free at the time of each */
     int32_t count;
 } alike;
 
@@ -377,13 +378,13 @@ static void join(itg_emitter *e, itg_flow *flow, alike *k, int32_t i, int32_t *b
         const int32_t common = intersect(k, gaps, count, own);
         if (largest_gap(own, common).bytes >= bytes) {
             before[i] = k->last;
-            *k = (alike){i, own, common};
+            *k = (alike){k->users, i, own, common};
             return;
         }
     }
     settle(e, flow, k, before);
     memcpy(own, gaps, (size_t)count * sizeof *own);
-    *k = (alike){i, own, count};
+    *k = (alike){k->users, i, own, count};
 }
 
 /* Places the scratch of layers that are alike at one address as long as it is free at the time of
@@ -391,17 +392,24 @@ static void join(itg_emitter *e, itg_flow *flow, alike *k, int32_t i, int32_t *b
 static void settle_alike(itg_emitter *e, itg_flow *flow)
 {
     alive a = {0};
+    bool any = false;
     const int32_t values = e->p->value_count;
     alike *of = itg_emit_alloc(e, (size_t)values + 1, sizeof *of);
+    for (int32_t w = 0; w < values && of != NULL; w++)
+        of[w].last = ITG_NONE;
+    for (int32_t i = 0; i < e->layer_count && of != NULL; i++) {
+        const int32_t w = weights_of(e, &e->layers[i]);
+        if (w != ITG_NONE) any = of[w].users++ > 0 || any;
+    }
+    if (!any) return;
     int32_t *before = itg_emit_alloc(e, (size_t)e->layer_count + 1, sizeof *before);
     gap *gaps = itg_emit_alloc(e, (size_t)flow->tensor_count + 1, sizeof *gaps);
     if (!start_alive(e, flow, &a)) return;
-    for (int32_t w = 0; w < values; w++)
-        of[w].last = ITG_NONE;
     for (int32_t i = 0; i < e->layer_count && !e->failed; i++) {
         const int32_t w = weights_of(e, &e->layers[i]);
         go_on(&a, flow, i);
-        if (w != ITG_NONE) join(e, flow, &of[w], i, before, gaps, gaps_of(&a, flow, gaps));
+        if (w != ITG_NONE && of[w].users > 1)
+            join(e, flow, &of[w], i, before, gaps, gaps_of(&a, flow, gaps));
     }
     for (int32_t w = 0; w < values && !e->failed; w++)
         settle(e, flow, &of[w], before);

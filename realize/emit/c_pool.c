@@ -229,7 +229,7 @@ static void need_sum(itg_emitter *e, const mean *t)
     itg_strbuf inside = {0};
     if (helium)
         itg_emit_template(&e->helpers, helium_sum_text, type, ctype, each_text,
-                          itg_emit_helium_four(e, "in", t->x.type, "h * channels"), NULL);
+                          itg_emit_helium_four(e, "in", t->x.type, "h * channels", false), NULL);
     itg_emit_template(&inside, inside_text, ctype, NULL);
     itg_strbuf_add(&inside, "            for (int32_t c = 0; c < channels; c++)");
     if (t->saturates)

@@ -748,6 +748,57 @@ static void codes_of_dense_layers_are_multiplied_where_they_lie(void **state)
     assert_true(whole >= 16 && pieces >= 8);
 }
 
+/* One LayerNormalization of codes of 16 bits whose zero point is the least: sums of long rows leave
+ * what a product divides. */
+static itg_program *row_program(uint64_t seed)
+{
+    maker m = {.integer = true, .seed = seed};
+    itg_error err = {0};
+    float one = 1;
+    const itg_quantizer q = {.bits = 16,
+                             .storage = ITG_S16,
+                             .is_signed = true,
+                             .qmin = INT16_MIN,
+                             .qmax = INT16_MAX,
+                             .zero_point = INT16_MIN,
+                             .axis = -1,
+                             .scale_count = 1,
+                             .scale = &one};
+    const itg_shape image = {4, {1, 1, 91, 93}};
+    itg_rng_init(&m.rng, seed);
+    assert_int_equal(itg_program_create("row", &m.p, NULL), ITG_OK);
+    const int32_t input = add_value(&m, ITG_F32, image), x = add_codes(&m, image, &q);
+    itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
+    s->inputs[0] = input;
+    s->outputs[0] = x;
+    add_rows(&m, x);
+    itg_program *p = m.p;
+    p->inputs = itg_arena_array(p->arena, 1, sizeof *p->inputs);
+    p->inputs[p->input_count++] = input;
+    p->outputs = itg_arena_array(p->arena, 1, sizeof *p->outputs);
+    p->outputs[p->output_count++] = m.images[m.count - 1];
+    if (itg_program_finish(p, ITG_BOUNDS_STORE, &err) != ITG_OK) fail_msg("%s", err.message);
+    return p;
+}
+
+static void long_rows_are_divided_by_64_bits(void **state)
+{
+    (void)state;
+    if (!has_compiler()) skip();
+    int wide = 0, narrow = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        itg_error err = {0};
+        itg_program *p = row_program(seed);
+        if (!emits(p, "row", 2, &err)) fail_msg("%s", err.message);
+        compile_and_run("row", FLAGS, seed);
+        wide += mentions(FOLDER "/row.c", "wide_ratio_of(");
+        narrow += mentions(FOLDER "/row.c", " ratio_of(");
+        itg_program_destroy(p);
+    }
+    print_message("%d divided by 64 bits, %d by a product\n", wide, narrow);
+    assert_true(wide > 0 && narrow > 0);
+}
+
 /* Vectors in plain C under the sanitizers. */
 #define VECTORS                                                                                    \
     FLAGS " -D__ARM_FEATURE_MVE=1 -isystem " TEST_ARM                                              \
@@ -931,6 +982,7 @@ int main(void)
         cmocka_unit_test(sums_are_limited_exactly_where_64_bits_end),
         cmocka_unit_test(channels_get_what_one_of_them_needs),
         cmocka_unit_test(ranges_of_scratch_do_not_overlap),
+        cmocka_unit_test(long_rows_are_divided_by_64_bits),
         cmocka_unit_test(what_is_written_stays_behind_what_is_read),
         cmocka_unit_test(outputs_lie_over_what_is_read_no_more),
         cmocka_unit_test(the_headers_quantizer_gives_the_executors_codes),
