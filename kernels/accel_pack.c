@@ -143,13 +143,13 @@ void itg_accel_pack(const itg_accel_kernels *kernels, const itg_accel_problem *p
     itg_accel_shape t = itg_accel_shape_of(kernels, p);
     size_t bytes = itg_accel_packed_bytes(kernels, p);
     if (bytes == 0) return;
-    memset(packed, 0, bytes);
     int64_t *sums = packed;
     int8_t *panels = (int8_t *)packed + itg_accel_sums_bytes(&t);
     if (t.scheme == ITG_SCHEME_WINOGRAD) {
         itg_winograd_pack(&t, p, sums, panels);
         return;
     }
+    memset(packed, 0, bytes);
     const size_t digits = bytes - (size_t)itg_accel_sums_bytes(&t);
     if (!kernels->words || t.scheme == ITG_SCHEME_DEPTHWISE) {
         pack_bytes(&t, p, sums, panels);

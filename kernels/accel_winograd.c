@@ -99,56 +99,96 @@ bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_kernels *kernels,
 
 /* ---- weights ---- */
 
-/* Computes G g of three weights that lie `stride` apart. */
-ITG_INLINE void weights_for(int64_t outputs, const int32_t *g, int stride, int32_t *out, int to)
+/* Two channels of a panel's filters lie beside each other, as they do in the packed weights. */
+enum { LANES = 2 * ITG_PANEL_COLUMNS, WIDE = ITG_WINOGRAD_COLUMNS + 2 };
+
+/* Computes G g of three rows of weights, `stride` rows apart, into rows that are `to` apart. */
+ITG_INLINE void weights_for(int64_t outputs, const int16_t g[][LANES], int stride, int16_t *out,
+                            int64_t to)
 {
-    const int32_t a = g[0], b = g[stride], c = g[2 * stride];
+    const int16_t *x = g[0], *y = g[stride], *z = g[2 * stride];
     const int32_t scale = outputs == 4 ? 6 : 2;
-    out[0] = scale * a;
-    out[to] = a + b + c;
-    out[2 * to] = a - b + c;
-    if (outputs == 4) {
-        out[3 * to] = a + 2 * b + 4 * c;
-        out[4 * to] = a - 2 * b + 4 * c;
+    for (int64_t l = 0; l < LANES; l++) {
+        const int32_t a = x[l], b = y[l], c = z[l];
+        out[l] = (int16_t)(scale * a);
+        out[to + l] = (int16_t)(a + b + c);
+        out[2 * to + l] = (int16_t)(a - b + c);
+        if (outputs == 4) {
+            out[3 * to + l] = (int16_t)(a + 2 * b + 4 * c);
+            out[4 * to + l] = (int16_t)(a - 2 * b + 4 * c);
+        }
+        out[(outputs + 1) * to + l] = (int16_t)(scale * c);
     }
-    out[(outputs + 1) * to] = scale * c;
 }
 
-/* Transforms nine weights of one filter and channel; positions lie `apart` from each other. */
-ITG_INLINE void transform_weights(int64_t rows, const int32_t w[9], int16_t *out, int64_t apart)
+/* Transforms nine weights of each lane; positions lie `apart` from each other. */
+ITG_INLINE void transform_weights(int64_t rows, const int16_t w[9][LANES], int16_t *out,
+                                  int64_t apart)
 {
-    enum { WIDE = ITG_WINOGRAD_COLUMNS + 2 };
-    int32_t half[WIDE * 3], u[ITG_WINOGRAD_POSITIONS];
+    int16_t half[WIDE * 3][LANES];
     for (int s = 0; s < 3; s++)
-        weights_for(rows, w + s, 3, half + s, 3);
+        weights_for(rows, w + s, 3, half[s], (int64_t)3 * LANES);
     for (int64_t i = 0; i < rows + 2; i++)
-        weights_for(ITG_WINOGRAD_COLUMNS, half + i * 3, 1, u + i * WIDE, 1);
-    for (int64_t i = 0; i < (rows + 2) * WIDE; i++)
-        out[i * apart] = (int16_t)u[i];
+        weights_for(ITG_WINOGRAD_COLUMNS, half + i * 3, 1, out + i * WIDE * apart, apart);
+}
+
+ITG_CLONES
+static void transform_lanes(int64_t rows, const int16_t w[9][LANES], int16_t *out, int64_t apart)
+{
+    if (rows == 4)
+        transform_weights(4, w, out, apart);
+    else
+        transform_weights(2, w, out, apart);
+}
+
+/* Reads the nine weights of `count` channels, which begin at `first`, into as many lanes; returns
+ * their sum. */
+ITG_INLINE int64_t read_lanes(const itg_int_operand *weights, bool bytes, int64_t first,
+                              int64_t count, int16_t w[9][LANES], int64_t lane)
+{
+    const uint8_t *codes = weights->data, flip = weights->storage == ITG_S8 ? 0x80 : 0;
+    const int32_t zero = (int32_t)weights->zero_point + flip;
+    int64_t sum = 0;
+    for (int64_t j = 0; j < count; j++)
+        for (int64_t i = 0; i < 9; i++) {
+            const int64_t at = first + j * 9 + i;
+            const int32_t v =
+                bytes ? (codes[at] ^ flip) - zero
+                      : (int32_t)(itg_load(weights->storage, codes, at) - weights->zero_point);
+            w[i][lane + j] = (int16_t)v;
+            sum += v;
+        }
+    return sum;
+}
+
+static void pack_panel(const itg_accel_shape *t, const itg_int_operand *weights, int64_t first,
+                       int64_t *sums, int16_t *panel)
+{
+    const int64_t left = t->filters - first;
+    const int64_t filters = left < ITG_PANEL_COLUMNS ? left : ITG_PANEL_COLUMNS;
+    const bool bytes = itg_is_byte(weights->storage);
+    int16_t w[9][LANES];
+    memset(sums, 0, sizeof *sums * (size_t)filters);
+    memset(w, 0, sizeof w);
+    for (int64_t c = 0; c < t->channels; c += 2) {
+        const int64_t count = t->channels - c < 2 ? 1 : 2;
+        if (count == 1) memset(w, 0, sizeof w);
+        for (int64_t f = 0; f < filters; f++) {
+            const int64_t at = ((first + f) * t->channels + c) * 9;
+            sums[f] += bytes ? read_lanes(weights, true, at, count, w, 2 * f)
+                             : read_lanes(weights, false, at, count, w, 2 * f);
+        }
+        transform_lanes(t->tile_rows, (const int16_t(*)[LANES])w, panel + c / 2 * LANES,
+                        t->steps * LANES);
+    }
 }
 
 void itg_winograd_pack(const itg_accel_shape *t, const itg_accel_problem *p, int64_t *sums,
                        int8_t *panels)
 {
-    const int64_t apart = t->steps * 2 * ITG_PANEL_COLUMNS;
-    for (int64_t k = 0; k < t->filters; k++) {
-        int16_t *panel = (int16_t *)(void *)(panels + k / ITG_PANEL_COLUMNS * t->panel_bytes);
-        sums[k] = 0;
-        for (int64_t c = 0; c < t->channels; c++) {
-            int32_t w[9];
-            for (int64_t i = 0; i < 9; i++) {
-                const int64_t code =
-                    itg_load(p->w.storage, p->w.data, (k * t->channels + c) * 9 + i);
-                w[i] = (int32_t)(code - p->w.zero_point);
-                sums[k] += w[i];
-            }
-            int16_t *to = panel + (c / 2 * ITG_PANEL_COLUMNS + k % ITG_PANEL_COLUMNS) * 2 + c % 2;
-            if (t->tile_rows == 4)
-                transform_weights(4, w, to, apart);
-            else
-                transform_weights(2, w, to, apart);
-        }
-    }
+    for (int64_t k = 0; k < t->filters; k += ITG_PANEL_COLUMNS)
+        pack_panel(t, &p->w, k, sums + k,
+                   (int16_t *)(void *)(panels + k / ITG_PANEL_COLUMNS * t->panel_bytes));
 }
 
 /* ---- running ---- */
