@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RUNGS 3 /* points for the final choice to fall back to */
+
 /* What the searcher of a round knows when it begins. */
 typedef struct beginning {
     const itg_searcher_def *searcher;
@@ -133,7 +135,8 @@ static itg_status run_with_own_codes(itg_searching *s, double begun, itg_error *
 {
     const itg_engine_result *r = &s->result->run;
     const itg_search_past earlier = {"this search", r->trials, r->trial_count};
-    beginning from = {.searcher = &itg_searcher_cheaper};
+    const double parameters[ITG_MOST_PARAMETERS] = {s->sets[ITG_SET_SELECTION].data ? RUNGS : 0};
+    beginning from = {.searcher = &itg_searcher_cheaper, .parameters = parameters};
     itg_told *told = NULL;
     itg_status status = itg_warm_start_past(&earlier, &s->objective, &told, &from.past_count, err);
     from.past = told;

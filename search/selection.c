@@ -6,6 +6,7 @@
  * The float network's probabilities (sim/expected.h) are fitted anew there. */
 #include "base/selection.h"
 #include "kernels/math.h"
+#include "search/candidates.h"
 #include "search/search.h"
 #include <math.h>
 #include <stdlib.h>
@@ -167,63 +168,20 @@ itg_status itg_search_try_selected(const itg_searching *s, const itg_strategy *s
 
 /* ---- candidates ---- */
 
-#define MOST_CANDIDATES 64
-#define STEP 0.005 /* the least difference of cost to the next candidate, as a share */
-
-typedef struct candidate {
-    const itg_trial *trial;
-    double cost, quality;
-} candidate;
-
-static int by_cost(const void *a, const void *b)
-{
-    const candidate *x = a, *y = b;
-    if (x->cost < y->cost || y->cost < x->cost) return x->cost < y->cost ? -1 : 1;
-    if (x->quality < y->quality || y->quality < x->quality) return x->quality > y->quality ? -1 : 1;
-    return (x->trial->index > y->trial->index) - (x->trial->index < y->trial->index);
-}
-
-/* On few samples many strategies may lose nothing: the one nearer to the float network is then
- * safer. */
-static bool is_safer(const candidate *a, const candidate *b)
-{
-    if (a->quality > b->quality || a->quality < b->quality) return a->quality > b->quality;
-    return a->trial->score.value[ITG_METRIC_DISTORTION] <
-           b->trial->score.value[ITG_METRIC_DISTORTION];
-}
-
-/* Keeps, of the trials that meet the goal, those to which no other is both cheaper and as safe,
- * some distance apart, the cheapest first. The last one is the safest of all. */
-static int32_t thin_out(candidate *c, int64_t count)
-{
-    int32_t kept = 1;
-    const candidate *best = &c[0], *last = &c[0];
-    for (int64_t i = 1; i < count; i++) {
-        if (!is_safer(&c[i], best)) continue;
-        best = &c[i];
-        if (kept + 1 == MOST_CANDIDATES || c[i].cost < last->cost * (1 + STEP)) continue;
-        c[kept] = c[i];
-        best = last = &c[kept++];
-    }
-    if (best != last) c[kept++] = *best;
-    return kept;
-}
-
-static itg_status list_candidates(const itg_searching *s, candidate **out, int32_t *count,
+static itg_status list_candidates(const itg_searching *s, itg_candidate **out, int32_t *count,
                                   itg_error *err)
 {
     const itg_engine_result *run = &s->result->run;
-    candidate *c = calloc((size_t)run->trial_count + 1, sizeof *c);
+    itg_candidate *c = calloc((size_t)run->trial_count + 1, sizeof *c);
     int64_t found = 0;
     if (!c) return itg_fail(err, ITG_NO_MEMORY, "no memory for the final choice");
     for (int64_t i = 0; i < run->trial_count; i++) {
         const itg_trial *t = &run->trials[i];
         if (t->meets_goal && !t->duplicate)
-            c[found++] = (candidate){t, itg_objective_cost(&s->objective, &t->score),
-                                     itg_goal_quality(&s->objective.goal, &t->score)};
+            c[found++] = (itg_candidate){t, itg_objective_cost(&s->objective, &t->score),
+                                         itg_goal_quality(&s->objective.goal, &t->score)};
     }
-    qsort(c, (size_t)found, sizeof *c, by_cost);
-    *count = found > 0 ? thin_out(c, found) : 0;
+    *count = itg_candidates_thin_out(c, found, itg_goal_drop(&s->objective.goal));
     *out = c;
     return ITG_OK;
 }
@@ -238,7 +196,7 @@ static itg_status try_trial(itg_searching *s, const itg_trial *trial, test *out,
 }
 
 /* Tests the candidates before `end`, from the last one on, as long as they pass. */
-static itg_status try_in_order(itg_searching *s, const candidate *c, int32_t end,
+static itg_status try_in_order(itg_searching *s, const itg_candidate *c, int32_t end,
                                bool with_confidence, itg_error *err)
 {
     itg_search_result *r = s->result;
@@ -257,7 +215,7 @@ static itg_status try_in_order(itg_searching *s, const candidate *c, int32_t end
 /* Chooses the best. If not even the safest candidate passes with confidence, the samples may be too
  * few, and candidates are judged without it. If the safest fails that, too, it is still the best
  * there is. */
-static itg_status choose(itg_searching *s, const candidate *c, int32_t count, itg_error *err)
+static itg_status choose(itg_searching *s, const itg_candidate *c, int32_t count, itg_error *err)
 {
     itg_search_result *r = s->result;
     test t;
@@ -277,7 +235,7 @@ itg_status itg_search_select(itg_searching *s, itg_error *err)
 {
     itg_search_result *r = s->result;
     const itg_trial best = r->run.best;
-    candidate *c = NULL;
+    itg_candidate *c = NULL;
     int32_t count = 0;
     r->selection = itg_selection_none();
     if (!s->sets[ITG_SET_SELECTION].data || !r->run.goal_met) return ITG_OK;

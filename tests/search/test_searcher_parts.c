@@ -1,6 +1,7 @@
 /* What greedy stands on: sums of terms that are learned, and the distortion that may be had; and
  * the searcher of the last round. */
 #include "search/additive.h"
+#include "search/candidates.h"
 #include "search/history.h"
 #include <math.h>
 #include <setjmp.h>
@@ -292,6 +293,90 @@ static void what_failed_by_least_is_widened_the_cheapest_dimensions_first(void *
     }
 }
 
+/* Rungs lie 6 % apart, but for those where a point that keeps the floor is known. */
+static void points_on_the_way_up_are_asked_for_last(void **state)
+{
+    const itg_dim dims[] = {{8, NULL, true, 9, 0}, {3, NULL, true, 1, 0}};
+    const itg_search_space space = {2, dims};
+    const int32_t best[] = {1, 1}, asked[][2] = {{2, 2}, {3, 2}, {4, 2}};
+    const itg_told told[] = {
+        {best, {.feasible = true, .cost = 100, .quality = 0.6, .distortion = 0.1}},
+        {best, {.feasible = true, .cost = 108, .quality = 0.7, .distortion = 0.1}}};
+    const itg_searcher_def *def = &itg_searcher_cheaper;
+    (void)state;
+    for (int known = 0; known < 2; known++) { /* costs 110, 119 and 128 */
+        itg_searcher_options options = {
+            .quality_floor = 0.5, .past = told, .past_count = 1 + known, .parameters = {4}};
+        void *s = calloc(1, def->state_size);
+        int32_t levels[2], asks = 0;
+        double floor = -INFINITY;
+        assert_int_equal(def->init(s, &space, &options, NULL), ITG_OK);
+        while (def->ask(s, NULL, levels, &floor) == ITG_OK) {
+            assert_true(known + asks < 3);
+            assert_memory_equal(levels, asked[known + asks], sizeof levels);
+            const itg_outcome o = {.feasible = true, .cost = 110, .quality = asks ? 0.8 : 0.4};
+            assert_int_equal(def->tell(s, levels, &o), ITG_OK);
+            asks++;
+        }
+        assert_int_equal(known + asks, 3);
+        def->deinit(s);
+        free(s);
+    }
+}
+
+/* ---- candidates ---- */
+
+typedef struct offer {
+    double cost, quality, distortion;
+} offer;
+
+/* The costs of those that are kept. */
+static int32_t thin_out(const offer *offers, int32_t count, double drop, double *costs)
+{
+    itg_trial trials[16] = {{0}};
+    itg_candidate c[16];
+    for (int32_t i = 0; i < count; i++) {
+        const offer *o = &offers[(i * 7 + 3) % count]; /* in another order */
+        trials[i].index = i;
+        trials[i].score.value[ITG_METRIC_DISTORTION] = o->distortion;
+        c[i] = (itg_candidate){&trials[i], o->cost, o->quality};
+    }
+    const int32_t kept = itg_candidates_thin_out(c, count, drop);
+    for (int32_t i = 0; i < kept; i++)
+        costs[i] = c[i].cost;
+    return kept;
+}
+
+static void a_gap_between_candidates_is_filled_by_what_is_hardly_less_safe(void **state)
+{
+    const offer offers[] = {
+        {100, 0.900, 1.0},   {100.4, 0.901, 0.9}, /* the next is hardly dearer */
+        {101, 0.902, 0.8},   {103, 0.9015, 0.7},  /* hardly dearer, either, and less safe */
+        {110, 0.9009, 0.6},                       /* less safe by more than a tenth of 0.01 */
+        {111, 0.9011, 0.7},                       /* fills the gap */
+        {125, 0.9019, 0.81},                      /* farther from the float network */
+        {150, 0.902, 0.5},   {200, 0.950, 0.4},   {300, 0.9495, 0.3}}; /* dearer than the safest */
+    const double filled[] = {100, 101, 111, 150, 200}, bare[] = {100, 101, 150, 200};
+    double costs[16];
+    (void)state;
+    assert_int_equal(thin_out(offers, 10, 0.01, costs), 5);
+    assert_memory_equal(costs, filled, sizeof filled);
+    assert_int_equal(thin_out(offers, 10, -1, costs), 4); /* no drop is allowed or forbidden */
+    assert_memory_equal(costs, bare, sizeof bare);
+    assert_int_equal(thin_out(offers, 1, 0.01, costs), 1);
+    assert_int_equal(thin_out(offers, 0, 0.01, costs), 0);
+}
+
+/* The safest is kept in any case: here it costs hardly more than the one before. */
+static void the_last_candidate_is_the_safest(void **state)
+{
+    const offer offers[] = {{100, 0.9, 1}, {100.1, 0.91, 1}, {120, 0.9099, 0.5}};
+    double costs[16];
+    (void)state;
+    assert_int_equal(thin_out(offers, 3, 0.01, costs), 2);
+    assert_true(costs[0] == 100 && costs[1] == 100.1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +388,9 @@ int main(void)
         cmocka_unit_test(points_are_found_again),
         cmocka_unit_test(the_cheapest_that_reaches_the_floor_after_all_is_found_in_few_asks),
         cmocka_unit_test(what_failed_by_least_is_widened_the_cheapest_dimensions_first),
+        cmocka_unit_test(points_on_the_way_up_are_asked_for_last),
+        cmocka_unit_test(a_gap_between_candidates_is_filled_by_what_is_hardly_less_safe),
+        cmocka_unit_test(the_last_candidate_is_the_safest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
