@@ -42,8 +42,7 @@ int32_t itg_candidates_thin_out(itg_candidate *c, int64_t count, double drop)
         const bool fills = c[i].cost >= last->cost * (1 + GAP) && is_nearer(&c[i], &best) &&
                            c[i].quality >= best.quality - next_to_nothing;
         if (safer) best = c[i];
-        if (!(safer || fills) || kept + 1 == MOST_CANDIDATES ||
-            c[i].cost < last->cost * (1 + STEP))
+        if (!(safer || fills) || kept + 1 == MOST_CANDIDATES || c[i].cost < last->cost * (1 + STEP))
             continue;
         c[kept] = c[i];
         last = &c[kept++];
