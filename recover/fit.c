@@ -100,7 +100,7 @@ static itg_status solve(const itg_fit *f, int64_t g, const float *weights, const
     itg_status status = factor && x ? ITG_OK
                                     : itg_fail(err, ITG_NO_MEMORY,
                                                "no memory to solve for %lld weights", (long long)n);
-    if (status == ITG_OK && f->round) {
+    if (status == ITG_OK && f->options.round) {
         memcpy(factor, f->h + g * n * n, (size_t)(n * n) * sizeof *factor);
         status = itg_cholesky(factor, n, how, &solved, err);
     }
@@ -128,7 +128,8 @@ static itg_status set_group(void *context, int worker, int64_t g, itg_error *err
     const itg_fit *f = s->f;
     int64_t n = f->layer->depth;
     double few = (double)n / (double)f->moments->count - 1.0 / ITG_POSITIONS_A_TERM;
-    double ridge = (RIDGE + RIDGE_OF_FEW * (few > 0 ? few : 0)) * set_products(f, g);
+    const double share = RIDGE + RIDGE_OF_FEW * (few > 0 ? few : 0);
+    double ridge = f->options.ridge * share * set_products(f, g);
     (void)worker;
     if (!(ridge > 0)) ridge = 1; /* constant inputs: only the bias can fit */
     for (int64_t i = 0; i < n; i++)
@@ -140,7 +141,7 @@ static itg_status set_group(void *context, int worker, int64_t g, itg_error *err
 }
 
 itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, const float *weights,
-                          const float *bias, bool round, const itg_solving *how, itg_fit *out,
+                          const float *bias, const itg_fit_options *options, itg_fit *out,
                           itg_error *err)
 {
     size_t n = (size_t)layer->depth, channels = (size_t)itg_layer_channels(layer),
@@ -152,8 +153,8 @@ itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, co
                  malloc(channels * n * sizeof *f.v),
                  malloc(channels * n * sizeof *f.c),
                  malloc(group_count * n * sizeof *f.order),
-                 round,
-                 *how};
+                 *options};
+    const itg_solving *how = &options->how;
     groups s = {&f, weights, {layer->groups > 1 ? 1 : how->threads, how->stop}};
     itg_status status =
         f.h && f.v && f.c && f.order
@@ -172,8 +173,8 @@ itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, co
 int itg_fit_threads(const itg_fit *f)
 {
     const double depth = (double)f->layer->depth;
-    return itg_parallel_threads(f->how.threads, FIT_OPERATIONS * depth * depth *
-                                                    (double)itg_layer_channels(f->layer));
+    return itg_parallel_threads(f->options.how.threads, FIT_OPERATIONS * depth * depth *
+                                                            (double)itg_layer_channels(f->layer));
 }
 
 /* Fits sets of channels with one scale. `from` NULL: searches scales. */
@@ -200,7 +201,8 @@ typedef struct room {
 /* How many sets go on together: several if H is too large for a cache. */
 static int64_t count_together(const itg_fit *f, int64_t sets)
 {
-    const int64_t n = f->layer->depth, each = (sets + f->how.threads - 1) / f->how.threads;
+    const int64_t n = f->layer->depth,
+                  each = (sets + f->options.how.threads - 1) / f->options.how.threads;
     if (n * n * (int64_t)sizeof *f->h <= NEAR_BYTES) return 1;
     return each < ITG_ROUND_TOGETHER ? each : ITG_ROUND_TOGETHER;
 }
@@ -241,10 +243,10 @@ static bool make_room(const search *s, int64_t first, int64_t end, room *m)
                                             .hi = s->grid->hi,
                                             .step = s->grid->step,
                                             .power_of_two = s->grid->power_of_two,
-                                            .nearest = !f->round,
+                                            .nearest = !f->options.round,
                                             .scale = s->codes->scale[set],
                                             .best = codes + s->channels * n,
-                                            .stop = f->how.stop};
+                                            .stop = f->options.how.stop};
     }
     return true;
 }

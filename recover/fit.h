@@ -5,6 +5,12 @@
 #include "recover/observe.h"
 #include "recover/solve.h"
 
+typedef struct itg_fit_options {
+    bool round;   /* codes are chosen, too; else they are the nearest ones to the model's weights */
+    double ridge; /* as a share of the usual one */
+    itg_solving how;
+} itg_fit_options;
+
 /* The quadratic problem of a layer for all widths, in units of the input codes' scale. Where the
  * node keeps its bias, moments are not centred. */
 typedef struct itg_fit {
@@ -14,15 +20,13 @@ typedef struct itg_fit {
     double *h;         /* [groups][depth][depth] */
     double *v, *c;     /* [channels][depth]: best real weights; v H */
     int32_t *order;    /* [groups][depth]: descending diagonal */
-    bool
-        round; /* codes are chosen, too; else they are the nearest ones to v, the model's weights */
-    itg_solving how;
+    itg_fit_options options;
 } itg_fit;
 
 /* weights, bias: the model's, in its order. Where it is stopped, this and what follows fails with
  * ITG_CANCELLED. */
 itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, const float *weights,
-                          const float *bias, bool round, const itg_solving *how, itg_fit *out,
+                          const float *bias, const itg_fit_options *options, itg_fit *out,
                           itg_error *err);
 void itg_fit_deinit(itg_fit *fit);
 

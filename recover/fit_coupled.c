@@ -61,7 +61,7 @@ static itg_round problem(const coupling *s, int64_t channel, const double *c, do
                        .step = s->grid->step,
                        .power_of_two = s->grid->power_of_two,
                        .scale = s->codes->scale[channel],
-                       .stop = f->how.stop};
+                       .stop = f->options.how.stop};
 }
 
 /* Sets E H of a channel: c - s H q. */
@@ -128,7 +128,7 @@ itg_status itg_fit_couple(const itg_fit *f, const double *metric, const itg_fit_
                           itg_fit_codes *codes, itg_error *err)
 {
     const int64_t channels = itg_layer_channels(f->layer);
-    if (!f->round || codes->scale_count != channels) return ITG_OK;
+    if (!f->options.round || codes->scale_count != channels) return ITG_OK;
     coupling s = {f, metric, grid, codes,
                   malloc((size_t)(channels * f->layer->depth) * sizeof *s.errors)};
     const int threads = itg_fit_threads(f);

@@ -4,6 +4,7 @@
 #include "recover/floats.h"
 #include "recover/ranges.h"
 #include "recover/table.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,8 @@ typedef struct recovery {
     itg_constants constants;
     itg_recovered *table; /* NULL: only the strategy's own widths */
     bool is_lossy;        /* as itg_ranges_chosen */
+    double ridge;         /* as itg_fit_options */
+    double divergence;    /* of the result, where several ridges are tried; else INFINITY */
 } recovery;
 
 const char *itg_recover_mode_name(itg_recover_mode mode)
@@ -251,13 +254,14 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_annotated **a, i
                          .kept = r->kept,
                          .most_kept = 2 * r->f->layer_count};
     itg_status status = itg_observe(&o, &moments, err);
-    const itg_solving how = {itg_thread_count(r->o->threads), &r->o->stop};
+    const itg_fit_options options = {
+        r->o->mode != ITG_RECOVER_SCALES, r->ridge, {itg_thread_count(r->o->threads), &r->o->stop}};
     const itg_node *node = &r->g->nodes[l->node];
     const bool has_bias = node->input_count > 2 && node->inputs[2] != ITG_NONE;
     if (status == ITG_OK)
         status = itg_fit_create(l, &moments, r->g->values[node->inputs[1]].data,
                                 l->is_float && has_bias ? r->g->values[node->inputs[2]].data : NULL,
-                                r->o->mode != ITG_RECOVER_SCALES, &how, &fit, err);
+                                &options, &fit, err);
     if (status == ITG_OK) status = fit_widths(r, index, &fit, a, err);
     if (status == ITG_OK) status = annotate_again(r, l, a, err);
     const bool is_shared = r->g->values[r->g->nodes[l->node].inputs[1]].reads > 1;
@@ -379,21 +383,68 @@ static void end(recovery *r)
     itg_cache_destroy(r->weights);
 }
 
+/* Whether the layers have no more weights than there are samples. */
+static bool is_tiny(const recovery *r)
+{
+    int64_t weights = 0;
+    for (int32_t i = 0; i < r->f->layer_count && weights <= r->f->samples; i++)
+        weights += r->f->layers[i].depth * itg_layer_channels(&r->f->layers[i]);
+    return weights <= r->f->samples;
+}
+
+/* Measures the result of a tiny network, whose ridge is chosen. */
+static itg_status measure(recovery *r, itg_error *err)
+{
+    itg_annotated *a = NULL;
+    if (!tunes(r) || !r->f->has_odds || !is_tiny(r)) return ITG_OK;
+    itg_status status = annotate(r, &a, err);
+    if (status == ITG_OK)
+        status =
+            itg_tune_measure(&r->f->odds, 0, r->f->samples, a, r->weights, &r->divergence, err);
+    itg_annotated_destroy(a);
+    return status == ITG_CANCELLED && is_enough(r) ? ITG_OK : status;
+}
+
 static itg_status run(itg_recovery *of, recovery *r, itg_error *err)
 {
+    r->divergence = INFINITY;
     if (r->asked->mode == ITG_RECOVER_NONE) return ITG_OK;
     itg_status status = begin(of, r, err);
     if (status == ITG_OK) status = recover_layers(r, err);
     if (status == ITG_OK && tunes(r)) status = tune(r, err);
+    if (status == ITG_OK) status = measure(r, err);
     end(r);
+    return status;
+}
+
+/* Tries another ridge on a copy of what was there before; keeps the result where it is nearer. */
+static itg_status try_ridge(itg_recovery *of, const itg_strategy *before, double ridge,
+                            recovery *best, itg_error *err)
+{
+    recovery r = {.asked = best->asked, .ridge = ridge};
+    itg_status status = itg_strategy_clone(before, &r.s, err);
+    if (status == ITG_OK) status = run(of, &r, err);
+    const bool nearer = status == ITG_OK && r.divergence < best->divergence;
+    if (nearer) best->divergence = r.divergence;
+    for (int32_t e = 0; nearer && e < best->s->edge_count && status == ITG_OK; e++)
+        status = itg_strategy_set_edge(best->s, e, &r.s->edges[e], err);
+    itg_strategy_destroy(r.s);
     return status;
 }
 
 itg_status itg_recover(itg_recovery *of, const itg_recover_options *options, itg_strategy *strategy,
                        itg_error *err)
 {
-    recovery r = {.s = strategy, .asked = options};
-    return run(of, &r, err);
+    static const double ridges[] = {0.7, 0.5, 0.35, 1.4, 2}; /* after 1 */
+    recovery r = {.s = strategy, .asked = options, .ridge = 1};
+    itg_strategy *before = NULL;
+    itg_status status = itg_strategy_clone(strategy, &before, err);
+    if (status == ITG_OK) status = run(of, &r, err);
+    for (size_t i = 0; i < sizeof ridges / sizeof *ridges; i++)
+        if (status == ITG_OK && r.divergence < INFINITY && !is_enough(&r))
+            status = try_ridge(of, before, ridges[i], &r, err);
+    itg_strategy_destroy(before);
+    return status;
 }
 
 /* ---- thresholds alone ---- */
@@ -415,7 +466,7 @@ static itg_status choose_alone(recovery *r, bool *changed, itg_error *err)
 itg_status itg_recover_ranges(itg_recovery *of, const itg_recover_options *options,
                               itg_strategy *strategy, bool *changed, itg_error *err)
 {
-    recovery r = {.s = strategy, .asked = options};
+    recovery r = {.s = strategy, .asked = options, .ridge = 1};
     *changed = false;
     if (options->mode == ITG_RECOVER_NONE || options->mode == ITG_RECOVER_SCALES) return ITG_OK;
     itg_status status = begin(of, &r, err);
@@ -438,7 +489,7 @@ itg_status itg_recover_table(itg_recovery *of, const itg_recover_options *option
                                         : itg_fail(err, ITG_NO_MEMORY, "no memory for codes");
     if (status == ITG_OK) {
         t->widths = widths;
-        recovery r = {.s = t->s, .asked = options, .table = t};
+        recovery r = {.s = t->s, .asked = options, .table = t, .ridge = 1};
         status = run(of, &r, err);
         t->widths = NULL;
     }

@@ -328,7 +328,7 @@ typedef struct itg_recover_options {
     /* Asked before and within each layer, by any thread; true, and true from then on: layers that
      * are not finished keep the nearest codes. NULL: never. */
     bool (*enough)(void *context);
-    /* Called before each layer; NULL: not wanted. */
+    /* Called before each layer, several times where the network is tiny; NULL: not wanted. */
     void (*progress)(void *context, int32_t layer, int32_t layers);
     void *context; /* of these two */
 } itg_recover_options;

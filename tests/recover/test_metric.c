@@ -174,8 +174,7 @@ static void make_coupled(coupled *p, uint64_t seed)
                        .v = p->v,
                        .c = p->c,
                        .order = p->order,
-                       .round = true,
-                       .how = {1, &p->never}};
+                       .options = {true, 1, {1, &p->never}}};
     p->codes = (itg_fit_codes){p->q, p->scale, ROWS};
     const itg_fit_grid grid = {-4, 3, 1, false};
     assert_int_equal(itg_fit_search(&p->fit, &grid, &p->codes, NULL), ITG_OK);

@@ -293,6 +293,68 @@ static void outputs_come_nearer(void **state)
     }
 }
 
+typedef struct counted {
+    int32_t layers, most; /* begun so far; where it is enough */
+} counted;
+
+static void count_layer(void *context, int32_t layer, int32_t layers)
+{
+    counted *c = context;
+    assert_int_equal(layer, c->layers % layers);
+    c->layers++;
+}
+
+static bool has_most(void *context)
+{
+    const counted *c = context;
+    return c->layers > c->most;
+}
+
+/* Returns how many layers were begun. */
+static int32_t recover_again(const network *w, int64_t samples, int32_t most, int threads,
+                             itg_strategy **out)
+{
+    counted c = {0, most};
+    itg_recover_options options = options_of(w, threads);
+    itg_recovery r = {w->n.model, w->n.hw, &w->n.preprocess, NULL};
+    options.most_samples = samples;
+    options.progress = count_layer;
+    options.enough = has_most;
+    options.context = &c;
+    assert_int_equal(itg_strategy_clone(w->s, out, NULL), ITG_OK);
+    assert_int_equal(itg_recover(&r, &options, *out, NULL), ITG_OK);
+    itg_recovery_deinit(&r);
+    return c.layers;
+}
+
+/* Three layers of 296 weights, with as many samples and with fewer. */
+static void a_tiny_network_takes_the_best_of_several_ridges(void **state)
+{
+    static const char *const targets[] = {"x86-vnni", "cortex-m", "armv8-dot"};
+    int nearer = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        network w;
+        itg_strategy *best = NULL, *three = NULL, *first = NULL, *few = NULL;
+        bool scales, biases;
+        open_network(&w, targets[i]);
+        assert_int_equal(recover_again(&w, 295, 99, 1, &few), 3);
+        assert_int_equal(recover_again(&w, NETWORK_SAMPLES, 99, 1, &best), 18);
+        assert_int_equal(recover_again(&w, NETWORK_SAMPLES, 99, 3, &three), 18);
+        assert_only_these_moved(&w, best, three, &scales, &biases);
+        assert_true(!scales && !biases);
+        assert_int_equal(recover_again(&w, NETWORK_SAMPLES, 3, 1, &first), 4); /* then enough */
+        assert_true(divergence(&w, best) <= divergence(&w, first));
+        nearer += divergence(&w, best) < divergence(&w, first);
+        itg_strategy_destroy(best);
+        itg_strategy_destroy(three);
+        itg_strategy_destroy(first);
+        itg_strategy_destroy(few);
+        close_network(&w);
+    }
+    assert_true(nearer > 0);
+}
+
 /* Makes all ranges wider than their values need. */
 static void widen_ranges(itg_strategy *s)
 {
@@ -458,9 +520,14 @@ static void derivatives_are_differences(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vectors_rebuild_the_matrix),  cmocka_unit_test(the_system_is_solved),
-        cmocka_unit_test(a_change_is_predicted),       cmocka_unit_test(outputs_come_nearer),
-        cmocka_unit_test(derivatives_are_differences), cmocka_unit_test(memory_is_missed),
-        cmocka_unit_test(a_range_too_wide_shrinks),    cmocka_unit_test(ranges_stay)};
+        cmocka_unit_test(vectors_rebuild_the_matrix),
+        cmocka_unit_test(the_system_is_solved),
+        cmocka_unit_test(a_change_is_predicted),
+        cmocka_unit_test(outputs_come_nearer),
+        cmocka_unit_test(a_tiny_network_takes_the_best_of_several_ridges),
+        cmocka_unit_test(derivatives_are_differences),
+        cmocka_unit_test(memory_is_missed),
+        cmocka_unit_test(a_range_too_wide_shrinks),
+        cmocka_unit_test(ranges_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
