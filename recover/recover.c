@@ -383,13 +383,17 @@ static void end(recovery *r)
     itg_cache_destroy(r->weights);
 }
 
-/* Whether the layers have no more weights than there are samples. */
+/* Whether the layers have no more weights than there are samples, and codes of some are chosen. */
 static bool is_tiny(const recovery *r)
 {
     int64_t weights = 0;
-    for (int32_t i = 0; i < r->f->layer_count && weights <= r->f->samples; i++)
-        weights += r->f->layers[i].depth * itg_layer_channels(&r->f->layers[i]);
-    return weights <= r->f->samples;
+    bool chosen = false;
+    for (int32_t i = 0; i < r->f->layer_count && weights <= r->f->samples; i++) {
+        const itg_layer *l = &r->f->layers[i];
+        weights += l->depth * itg_layer_channels(l);
+        chosen = chosen || is_wanted(r, l);
+    }
+    return chosen && weights <= r->f->samples;
 }
 
 /* Measures the result of a tiny network, whose ridge is chosen. */
@@ -466,7 +470,7 @@ static itg_status choose_alone(recovery *r, bool *changed, itg_error *err)
 itg_status itg_recover_ranges(itg_recovery *of, const itg_recover_options *options,
                               itg_strategy *strategy, bool *changed, itg_error *err)
 {
-    recovery r = {.s = strategy, .asked = options, .ridge = 1};
+    recovery r = {.s = strategy, .asked = options};
     *changed = false;
     if (options->mode == ITG_RECOVER_NONE || options->mode == ITG_RECOVER_SCALES) return ITG_OK;
     itg_status status = begin(of, &r, err);
