@@ -62,16 +62,14 @@ static const char start_text[] =
     "#define DENSE_ONE(w, at, p) DENSE_BOTH(w, at, 2 * (p) - ((p) & 1))\n"
     "#define DENSE_TWO(w, at, v, then, p) DENSE_ONE(w, at, p) DENSE_ONE(v, then, (p) + 1)\n"
     "#endif\n"
-    "#define DENSE_FIRST(r, w, top) \\\n"
-    "    r = w & top; \\\n"
-    "    DENSE_KEEP(r);\n"
-    "#define DENSE_JOIN(r, w, top, by) r = r >> by | (w & top);\n"
+    "#define DENSE_JOIN(r, w, by) r = w ^ r >> by;\n"
     "#ifdef PAIR\n"
-    "#define DENSE_WORD(p) ((uint32_t)PAIR(p))\n"
+    "#define DENSE_WORD(in, at) ((uint32_t)PAIR((in) + (at)))\n"
     "#else\n"
-    "#define DENSE_WORD(p) \\\n"
-    "    ((uint32_t)(p)[0] | (uint32_t)(p)[1] << 8 | (uint32_t)(p)[2] << 16 | (uint32_t)(p)[3] << "
-    "24)\n"
+    "#define DENSE_WORD(in, at) \\\n"
+    "    ((uint32_t)(in)[at] | (uint32_t)(in)[(at) + 1] << 8 | (uint32_t)(in)[(at) + 2] << 16 | "
+    "\\\n"
+    "     (uint32_t)(in)[(at) + 3] << 24)\n"
     "#endif\n"
     "#if defined(WORDS) && !defined(__clang__) && __GNUC__ >= 8\n"
     "/* Loads and sums that move would need more registers. */\n"
@@ -171,7 +169,7 @@ static void write_function(itg_emitter *e, const itg_emit_words *l)
         itg_emit_words_alternate(l) ? "" : "    in_too = __builtin_assume_aligned(in_too, 4);\n",
         itg_emit_text(e, "0x%X", code * 0x10001), itg_emit_text(e, "0x%X", code),
         itg_emit_words_alternate(l) ? "" : bytes_text, NULL);
-    itg_emit_words_loops(out, l, &loop, e->dense_codes[l->bits] >= ITG_EMIT_LARGE);
+    itg_emit_words_loops(out, l, &loop, itg_emit_are_many(l->bits, e->dense_codes[l->bits]));
     itg_strbuf_add(out, end_text);
     itg_strbuf_add(out, itg_emit_words_alternate(l) ? "}\n\n" : "#endif\n}\n\n");
 }

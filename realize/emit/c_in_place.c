@@ -115,9 +115,8 @@ static const char text[] =
 
 /* As c_dense.c's, of two patches. */
 static const char both_macros[] =
-    "#define BOTH_WORD(p) DENSE_WORD(p)\n"
-    "#define BOTH_FIRST(r, w, top) DENSE_FIRST(r, w, top)\n"
-    "#define BOTH_JOIN(r, w, top, by) DENSE_JOIN(r, w, top, by)\n"
+    "#define BOTH_WORD(in, at) DENSE_WORD(in, at)\n"
+    "#define BOTH_JOIN(r, w, by) DENSE_JOIN(r, w, by)\n"
     "#ifdef PAIRS\n"
     "#define BOTH_ADD(w, at, s, t) \\\n"
     "    factor = (int32_t)((w) >> (at) & codes); \\\n"
@@ -161,9 +160,8 @@ static const char both_text[] =
     "#endif\n";
 
 static const char take_macros[] =
-    "#define TAKE_WORD(p) DENSE_WORD(p)\n"
-    "#define TAKE_FIRST(r, w, top) r = w & top;\n"
-    "#define TAKE_JOIN(r, w, top, by) r = r >> by | (w & top);\n"
+    "#define TAKE_WORD(in, at) DENSE_WORD(in, at)\n"
+    "#define TAKE_JOIN(r, w, by) DENSE_JOIN(r, w, by)\n"
     "#define TAKE_CODE(w, at, i) x[i] = (int16_t)((int32_t)((w) >> (at) & one) - zero);\n"
     "#define TAKE_ONE(w, at, p) \\\n"
     "    TAKE_CODE(w, at, 2 * (p) - ((p) & 1)) TAKE_CODE(w, (at) + 16, 2 * (p) - ((p) & 1) + 2)\n"
@@ -180,7 +178,7 @@ static const char take_text[] =
     "/* x[i] = code i of a channel of $1 bits - zero: `groups` times $1 words, then `rest` words "
     "of\n"
     " * `pairs` pairs of codes. */\n"
-    "static ONCE void take_$1(const uint8_t *in, int32_t groups, int32_t rest, int32_t pairs,\n"
+    "static ONCE void take_$3(const uint8_t *in, int32_t groups, int32_t rest, int32_t pairs,\n"
     "                         int32_t zero, int16_t *x)\n"
     "{\n"
     "    const uint32_t one = $2;\n"
@@ -193,37 +191,41 @@ static const char helium_macros[] =
     "    { \\\n"
     "        const uint32x4_t at = vminq_u32(lane, vdupq_n_u32((uint32_t)((n) - 1))); \\\n"
     "        apart = vmulq_n_u32(at, bytes); \\\n"
-    "        place = vreinterpretq_u16_u32( \\\n"
-    "            vaddq_n_u32(vmulq_n_u32(at, (codes) * 0x10001u), 0x20000)); \\\n"
+    "        place = vreinterpretq_u8_u32( \\\n"
+    "            vaddq_n_u32(vmulq_n_u32(at, (codes) * 0x1010101u), 0x3020100)); \\\n"
     "    }\n"
     "#define HELIUM_FEWER(n, bytes, codes) \\\n"
-    "    if ((n) < 4) HELIUM_LANES(n, bytes, codes)\n"
-    "#define HELIUM_WORD(p) \\\n"
-    "    vldrwq_gather_offset_u32((const uint32_t *)(const void *)(p), apart)\n"
-    "#define HELIUM_SHIFT(w, by) ((by) == 0 ? (w) : vshrq_n_u32(w, (by) == 0 ? 1 : (by)))\n"
-    "#define HELIUM_FIRST(r, w, top) r = vandq_u32(w, vdupq_n_u32(top));\n"
-    "#define HELIUM_JOIN(r, w, top, by) \\\n"
-    "    r = vorrq_u32(vshrq_n_u32(r, by), vandq_u32(w, vdupq_n_u32(top)));\n"
+    "    if ((n) < 4) HELIUM_LANES(n, bytes, codes) \\\n"
+    "    from = vaddq_n_u32(apart, (uint32_t)(uintptr_t)in);\n"
+    "#define HELIUM_WORD(in, at) LANES_WORD(at)\n"
+    "#define HELIUM_JOIN(r, w, by) LANES_JOIN(r, w, by)\n"
     "#define HELIUM_ONE(w, at, p) \\\n"
-    "    vstrbq_scatter_offset_u16(x + (p) / 2 * 4 + (p) % 2, place, \\\n"
-    "                              vreinterpretq_u16_u32(vandq_u32(HELIUM_SHIFT(w, at), codes)));\n"
+    "    vstrbq_scatter_offset_u8(x + 4 * (p), place, LANES_CODE(w, at));\n"
     "#define HELIUM_TWO(w, at, v, then, p) HELIUM_ONE(w, at, p) HELIUM_ONE(v, then, (p) + 1)\n"
+    "/* A pair of codes in halves of each lane. */\n"
+    "#define HALVES_CODE(w, at) ((at) == 0 ? (w) : LANES_SHIFT(w, at))\n"
+    "#define HALVES_ONE(w, at, p) \\\n"
+    "    vstrbq_scatter_offset_p_u8(x + (p) / 2 * 4 + (p) % 2, place, \\\n"
+    "                               vandq_u8(HALVES_CODE(w, at), codes), 0x5555);\n"
+    "#define HALVES_TWO(w, at, v, then, p) HALVES_ONE(w, at, p) HALVES_ONE(v, then, (p) + 1)\n"
     "#endif\n\n";
 
 /* What is written behind the last code is less than a vector. */
 static const char helium_text[] =
     "#ifdef HELIUM\n"
     "/* x[i] = code i of a channel of $1 bits: `groups` times $1 words, then `rest` words. */\n"
-    "QUICK_IN_ORDER void helium_take_$1(const uint8_t *in, int32_t groups, int32_t rest, uint8_t "
+    "QUICK_IN_ORDER void helium_take_$4(const uint8_t *in, int32_t groups, int32_t rest, uint8_t "
     "*x)\n"
     "{\n"
-    "    const uint32x4_t lane = vidupq_n_u32(0, 1), codes = vdupq_n_u32($2);\n"
-    "    uint32x4_t apart, w;\n"
-    "    uint16x8_t place;\n";
+    "$3"
+    "    const uint32x4_t lane = vidupq_n_u32(0, 1);\n"
+    "    const uint8x16_t codes = vdupq_n_u8($2);\n"
+    "    uint32x4_t apart, from;\n"
+    "    uint8x16_t place, w;\n";
 
 static bool has_groups(const itg_emitter *e, int64_t bits)
 {
-    return e->stay_codes[bits] >= ITG_EMIT_LARGE;
+    return itg_emit_are_many(bits, e->stay_codes[bits]);
 }
 
 /* Whether codes could be multiplied where they lie. */
@@ -349,17 +351,32 @@ void itg_emit_in_place_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t 
 
 static bool any_groups(const itg_emitter *e, int64_t bits)
 {
-    return has_groups(e, bits) || e->dense_codes[bits] >= ITG_EMIT_LARGE;
+    return has_groups(e, bits) || itg_emit_are_many(bits, e->dense_codes[bits]);
+}
+
+/* Returns what the name of a function that unpacks such words ends with. */
+static const char *ending(itg_emitter *e, const itg_emit_words *l)
+{
+    return itg_emit_text(e, l->unit == 8 ? "%d" : "%d_halves", (int)l->bits);
 }
 
 static void write_helium_take(itg_emitter *e, const itg_emit_words *l)
 {
-    static const itg_emit_words_loop loop = {.name = "HELIUM", .type = "uint32x4_t", .one = true};
-    if (itg_emit_needs(e, "lanes")) itg_strbuf_add(&e->helpers, helium_macros);
-    itg_emit_template(&e->helpers, helium_text, itg_emit_number(e, l->bits), pair_mask(e, l), NULL);
+    const bool bytes = l->unit == 8;
+    const itg_emit_words_loop loop = {.name = "HELIUM",
+                                      .rest = bytes ? "HELIUM" : "HALVES",
+                                      .type = "uint8x16_t",
+                                      .one = true,
+                                      .bytes = bytes};
+    itg_emit_words_lanes_helpers(e);
+    if (itg_emit_needs(e, "helium_take")) itg_strbuf_add(&e->helpers, helium_macros);
+    itg_emit_template(&e->helpers, helium_text, itg_emit_number(e, l->bits),
+                      itg_emit_number(e, (1 << (int)l->bits) - 1),
+                      bytes ? itg_emit_text(e, "    enum { upper = %d };\n", 8 - (int)l->bits) : "",
+                      ending(e, l), NULL);
     if (l->spare == 0) /* groups are like the rest */
         itg_strbuf_format(&e->helpers, "    rest += groups * %d;\n", (int)l->bits);
-    else if (any_groups(e, l->bits))
+    else if (bytes && any_groups(e, l->bits))
         itg_emit_words_lanes(&e->helpers, l, &loop, true);
     else
         itg_strbuf_add(&e->helpers, "    (void)groups;\n");
@@ -379,8 +396,8 @@ static void write_take(itg_emitter *e, const itg_emit_words *l)
     itg_emit_dense_helpers(e);
     if (itg_emit_needs(e, "take")) itg_strbuf_add(&e->helpers, take_macros);
     itg_emit_template(&e->helpers, take_text, itg_emit_number(e, l->bits),
-                      itg_emit_text(e, "0x%X", (1 << (int)l->bits) - 1), NULL);
-    itg_emit_words_loops(&e->helpers, l, &loop, any_groups(e, l->bits));
+                      itg_emit_text(e, "0x%X", (1 << (int)l->bits) - 1), ending(e, l), NULL);
+    itg_emit_words_loops(&e->helpers, l, &loop, l->unit == 8 && any_groups(e, l->bits));
     itg_strbuf_add(&e->helpers, "}\n\n");
 }
 
@@ -395,12 +412,12 @@ static void write_channels(itg_emitter *e, const itg_emit_mac_view *t, const cha
         t->groups > 1 ? itg_emit_text(e, " + g * %s", itg_emit_number(e, group)) : "";
     ITG_EMIT_FORMAT(e,
                     "%*sfor (int32_t i = 0; i < %s; i++)\n"
-                    "%*s%s_%d(%s%s + (%s + i) / 2 * %s + (%s + i) %% 2 * 4, %s, %s%s,\n"
+                    "%*s%s_%s(%s%s + (%s + i) / 2 * %s + (%s + i) %% 2 * 4, %s, %s%s,\n"
                     "%*stile + i * %s);\n",
-                    (int)indent, "", count, (int)indent + 4, "", function, (int)l.bits, t->weights,
-                    from, first, itg_emit_number(e, 2 * row), first, itg_emit_number(e, l.groups),
-                    itg_emit_number(e, l.rest), last, (int)indent + 12, "",
-                    itg_emit_number(e, t->depth));
+                    (int)indent, "", count, (int)indent + 4, "", function, ending(e, &l),
+                    t->weights, from, first, itg_emit_number(e, 2 * row), first,
+                    itg_emit_number(e, l.groups), itg_emit_number(e, l.rest), last,
+                    (int)indent + 12, "", itg_emit_number(e, t->depth));
 }
 
 void itg_emit_stays_unpack(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
@@ -409,7 +426,7 @@ void itg_emit_stays_unpack(itg_emitter *e, const itg_emit_mac_view *t, int32_t i
     const itg_emit_words l = itg_emit_words_for(e, t);
     const int64_t pairs = (t->depth + 3) / 4 * 2 - l.groups * ITG_EMIT_GROUP;
     const int64_t zero = t->w_zero - itg_emit_least_code(&e->p->values[t->w_value]);
-    if (itg_emit_needs(e, itg_emit_text(e, "take_%d", (int)l.bits))) write_take(e, &l);
+    if (itg_emit_needs(e, itg_emit_text(e, "take_%s", ending(e, &l)))) write_take(e, &l);
     write_channels(
         e, t, "take", indent, first, count,
         itg_emit_text(e, ", %s, %s", itg_emit_number(e, pairs), itg_emit_number(e, zero)));
@@ -419,7 +436,7 @@ void itg_emit_stays_helium(itg_emitter *e, const itg_emit_mac_view *t, int32_t i
                            const char *first, const char *count)
 {
     const itg_emit_words l = itg_emit_words_for(e, t);
-    if (itg_emit_needs(e, itg_emit_text(e, "helium_take_%d", (int)l.bits)))
+    if (itg_emit_needs(e, itg_emit_text(e, "helium_take_%s", ending(e, &l))))
         write_helium_take(e, &l);
     write_channels(e, t, "helium_take", indent, first, count, "");
 }

@@ -40,8 +40,8 @@ check()
     expected=$(field digest < "$out.ran")
     [ -n "$expected" ] && grep -q "$expected" "$out.digest" || fail "$name: not the digest of run"
     emitted=$(field weight_bytes < "$out.emitted") least=$(field weight_bytes < "$out.ran") more=0
-    # Channels of dense layers take whole words.
-    grep -q 'int32_t start = dense_start(' "$out/net.c" && more=$((least / 32 + 128))
+    # Channels whose codes are multiplied where they lie take whole words.
+    grep -q 'int32_t start = dense_start(\|^ *both_start(' "$out/net.c" && more=$((least / 32 + 128))
     [ "$emitted" -ge "$least" ] && [ "$emitted" -le $((least + more)) ] || fail "$name: weight bytes"
     checked=$((checked + 1))
     echo "$name: $(field weight_bytes < "$out.emitted") bytes of weights, $(cat "$out.digest" | head -n 1)"

@@ -13,7 +13,6 @@
 VECTOR(int8_t, 16, int8x16_t)
 VECTOR(uint8_t, 16, uint8x16_t)
 VECTOR(int16_t, 8, int16x8_t)
-VECTOR(uint16_t, 8, uint16x8_t)
 VECTOR(int32_t, 4, int32x4_t)
 VECTOR(uint32_t, 4, uint32x4_t)
 typedef uint16_t mve_pred16_t; /* a bit for each byte */
@@ -37,11 +36,11 @@ MVE mve_pred16_t vctp32q(uint32_t n)
     return vctp8q(n >= 4 ? 16 : n * 4);
 }
 
-MVE mve_pred16_t vcmphiq_u16(uint16x8_t x, uint16x8_t y)
+MVE mve_pred16_t vcmphiq_u8(uint8x16_t x, uint8x16_t y)
 {
     uint32_t on = 0;
-    EACH(i, 8)
-    on |= x.v[i] > y.v[i] ? 3u << (2 * i) : 0;
+    EACH(i, 16)
+    on |= x.v[i] > y.v[i] ? 1u << i : 0;
     return (mve_pred16_t)on;
 }
 
@@ -67,7 +66,6 @@ LOAD(vldrwq, int32x4_t, s32, 4, int32_t)
 #define vldrbq_z_s8 vldrbq_z_s8_
 #define vldrbq_s32(p) vldrbq_z_s32_(p, 0xFFFF)
 #define vldrbq_z_s32 vldrbq_z_s32_
-LOAD(vldrhq, uint16x8_t, u16, 8, uint16_t)
 #define vldrbq_u32(p) vldrbq_z_u32_(p, 0xFFFF)
 #define vldrbq_z_u32 vldrbq_z_u32_
 #define vldrhq_s32(p) vldrhq_z_s32_(p, 0xFFFF)
@@ -75,7 +73,6 @@ LOAD(vldrhq, uint16x8_t, u16, 8, uint16_t)
 #define vldrhq_z_u32 vldrhq_z_u32_
 #define vldrwq_s32(p) vldrwq_z_s32_(p, 0xFFFF)
 #define vldrwq_z_s32 vldrwq_z_s32_
-#define vldrhq_u16(p) vldrhq_z_u16_(p, 0xFFFF)
 
 #define STORE(type, vector, lanes, bytes)                                                          \
     MVE void vstrbq_p_##type(bytes *p, vector x, mve_pred16_t on)                                  \
@@ -114,24 +111,28 @@ MVE int32x4_t vldrwq_gather_shifted_offset_z_s32(const int32_t *p, uint32x4_t at
     y.v[i] = (on >> (4 * i) & 1) != 0 ? p[at.v[i]] : 0;
     return y;
 }
-MVE uint32x4_t vldrwq_gather_offset_u32(const uint32_t *p, uint32x4_t offset)
+/* Addresses have 32 bits there: here the lower ones of what lies near to the program's constants.
+ */
+MVE uint32x4_t vldrwq_gather_base_u32(uint32x4_t from, int at)
 {
+    static const char near = 0;
+    const uintptr_t base = (uintptr_t)&near;
     uint32x4_t y;
     EACH(i, 4)
-    memcpy(&y.v[i], (const char *)p + offset.v[i], sizeof y.v[i]);
+    {
+        const int32_t far = (int32_t)(from.v[i] + (uint32_t)at - (uint32_t)base);
+        memcpy(&y.v[i], (const void *)(base + (uintptr_t)(intptr_t)far), sizeof y.v[i]);
+    }
     return y;
 }
-MVE uint16x8_t vldrbq_gather_offset_z_u16(const uint8_t *p, uint16x8_t offset, mve_pred16_t on)
+MVE void vstrbq_scatter_offset_p_u8(uint8_t *p, uint8x16_t offset, uint8x16_t x, mve_pred16_t on)
 {
-    uint16x8_t y;
-    EACH(i, 8)
-    y.v[i] = (on >> (2 * i) & 1) != 0 ? p[offset.v[i]] : 0;
-    return y;
+    EACH(i, 16)
+    if ((on >> i & 1) != 0) p[offset.v[i]] = x.v[i];
 }
-MVE void vstrbq_scatter_offset_u16(uint8_t *p, uint16x8_t offset, uint16x8_t x)
+MVE void vstrbq_scatter_offset_u8(uint8_t *p, uint8x16_t offset, uint8x16_t x)
 {
-    EACH(i, 8)
-    p[offset.v[i]] = (uint8_t)x.v[i];
+    vstrbq_scatter_offset_p_u8(p, offset, x, 0xFFFF);
 }
 
 /* ---- lane by lane: a and b are lanes, n a scalar ---- */
@@ -195,14 +196,8 @@ UNARY(vshlq_n_s32, int32x4_t, 4, int32_t, int32_t, mve_shift(a, n))
 UNARY(vshrq_n_s32, int32x4_t, 4, int32_t, int32_t, a >> n)
 UNARY(vrshlq_n_s32, int32x4_t, 4, int32_t, int32_t, mve_rounding_shift(a, (int8_t)n))
 UNARY(vshlq_r_u8, uint8x16_t, 16, uint8_t, int32_t, mve_shift(a, (int8_t)n))
-BINARY(vandq_u16, uint16x8_t, 8, uint16_t, a &b)
-BINARY(vaddq_u16, uint16x8_t, 8, uint16_t, a + b)
-UNARY(vmulq_n_u16, uint16x8_t, 8, uint16_t, uint16_t, a *n)
-UNARY(vshlq_n_u16, uint16x8_t, 8, uint16_t, int32_t, a << n)
-UNARY(vshrq_n_u16, uint16x8_t, 8, uint16_t, int32_t, a >> n)
+UNARY(vmulq_n_u8, uint8x16_t, 16, uint8_t, uint8_t, a *n)
 UNARY(vshrq_n_u8, uint8x16_t, 16, uint8_t, int32_t, a >> n)
-BINARY(vandq_u32, uint32x4_t, 4, uint32_t, a &b)
-BINARY(vorrq_u32, uint32x4_t, 4, uint32_t, a | b)
 BINARY(vminq_u32, uint32x4_t, 4, uint32_t, a < b ? a : b)
 UNARY(vaddq_n_u32, uint32x4_t, 4, uint32_t, uint32_t, a + n)
 UNARY(vmulq_n_u32, uint32x4_t, 4, uint32_t, uint32_t, a *n)
@@ -252,23 +247,10 @@ MVE int32x4_t vnegq_m_s32(int32x4_t inactive, int32x4_t x, mve_pred16_t on)
     return inactive;
 }
 
-/* Shift and insert: the bits of x that a shifted y leaves free stay. */
-MVE uint16x8_t vsliq_n_u16(uint16x8_t x, uint16x8_t y, int n)
+MVE uint8x16_t veorq_m_u8(uint8x16_t inactive, uint8x16_t x, uint8x16_t y, mve_pred16_t on)
 {
-    EACH(i, 8)
-    x.v[i] = (uint16_t)((x.v[i] & ((1u << n) - 1)) | (uint32_t)y.v[i] << n);
-    return x;
-}
-MVE uint16x8_t vsriq_n_u16(uint16x8_t x, uint16x8_t y, int n)
-{
-    EACH(i, 8)
-    x.v[i] = (uint16_t)((x.v[i] & ~(0xFFFFu >> n)) | (uint32_t)y.v[i] >> n);
-    return x;
-}
-MVE uint16x8_t veorq_m_u16(uint16x8_t inactive, uint16x8_t x, uint16x8_t y, mve_pred16_t on)
-{
-    EACH(i, 8)
-    if ((on >> (2 * i) & 1) != 0) inactive.v[i] = x.v[i] ^ y.v[i];
+    EACH(i, 16)
+    if ((on >> i & 1) != 0) inactive.v[i] = x.v[i] ^ y.v[i];
     return inactive;
 }
 
@@ -283,7 +265,6 @@ MVE uint16x8_t veorq_m_u16(uint16x8_t inactive, uint16x8_t x, uint16x8_t y, mve_
     }
 DUPLICATE(vdupq_n_u8, uint8x16_t, 16, uint8_t)
 DUPLICATE(vdupq_n_s8, int8x16_t, 16, int8_t)
-DUPLICATE(vdupq_n_u16, uint16x8_t, 8, uint16_t)
 DUPLICATE(vdupq_n_s32, int32x4_t, 4, int32_t)
 DUPLICATE(vdupq_n_u32, uint32x4_t, 4, uint32_t)
 MVE uint32x4_t vidupq_n_u32(uint32_t first, int by)
@@ -293,11 +274,11 @@ MVE uint32x4_t vidupq_n_u32(uint32_t first, int by)
     y.v[i] = first + (uint32_t)(i * by);
     return y;
 }
-MVE uint16x8_t vidupq_n_u16(uint32_t first, int by)
+MVE uint8x16_t vidupq_n_u8(uint32_t first, int by)
 {
-    uint16x8_t y;
-    EACH(i, 8)
-    y.v[i] = (uint16_t)(first + (uint32_t)(i * by));
+    uint8x16_t y;
+    EACH(i, 16)
+    y.v[i] = (uint8_t)(first + (uint32_t)(i * by));
     return y;
 }
 MVE int32x4_t vsetq_lane_s32(int32_t n, int32x4_t x, int lane)
@@ -314,12 +295,6 @@ MVE uint32_t vaddvaq_p_u8(uint32_t sum, uint8x16_t x, mve_pred16_t on)
 MVE uint32_t vaddvaq_u8(uint32_t sum, uint8x16_t x)
 {
     return vaddvaq_p_u8(sum, x, 0xFFFF);
-}
-MVE uint32_t vaddvaq_u16(uint32_t sum, uint16x8_t x)
-{
-    EACH(i, 8)
-    sum += x.v[i];
-    return sum;
 }
 MVE int32_t vaddvaq_s8(int32_t sum, int8x16_t x)
 {
@@ -349,12 +324,6 @@ MVE int32_t vmladavaq_s8(int32_t sum, int8x16_t x, int8x16_t y)
 {
     EACH(i, 16)
     sum += x.v[i] * y.v[i];
-    return sum;
-}
-MVE uint32_t vmladavaq_u16(uint32_t sum, uint16x8_t x, uint16x8_t y)
-{
-    EACH(i, 8)
-    sum += (uint32_t)x.v[i] * y.v[i];
     return sum;
 }
 MVE uint32_t vmladavaq_u8(uint32_t sum, uint8x16_t x, uint8x16_t y)
@@ -404,8 +373,7 @@ WIDEN(t, 1)
 REINTERPRET(vreinterpretq_s32_u32, int32x4_t, uint32x4_t)
 REINTERPRET(vreinterpretq_u32_s32, uint32x4_t, int32x4_t)
 REINTERPRET(vreinterpretq_s16_s32, int16x8_t, int32x4_t)
-REINTERPRET(vreinterpretq_u16_u8, uint16x8_t, uint8x16_t)
-REINTERPRET(vreinterpretq_u8_u16, uint8x16_t, uint16x8_t)
-REINTERPRET(vreinterpretq_u16_u32, uint16x8_t, uint32x4_t)
+REINTERPRET(vreinterpretq_u8_u32, uint8x16_t, uint32x4_t)
+REINTERPRET(vreinterpretq_u32_u8, uint32x4_t, uint8x16_t)
 REINTERPRET(vreinterpretq_s8_s16, int8x16_t, int16x8_t)
 #endif
