@@ -23,7 +23,7 @@ enum {
     GATHER = 8,
     POSITION = 80
 };
-#define UNPACK 1.5
+#define UNPACK 0.6
 
 static const char begin_text[] = "/* HELIUM: vectors of 128 bits. */\n"
                                  "#if defined(__ARM_FEATURE_MVE) && !defined(__ARM_BIG_ENDIAN)\n"
