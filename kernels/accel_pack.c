@@ -2,6 +2,7 @@
  * [group][panel][digit][step][...] with steps as in accel_parts.h, or the weights of Winograd's
  * tiles. Filling is zero. */
 #include "kernels/accel_parts.h"
+#include "kernels/clones.h"
 #include "kernels/int_parts.h"
 #include <string.h>
 
@@ -20,16 +21,21 @@ static int64_t groups_of(const itg_accel_shape *t)
     return t->scheme == ITG_SCHEME_DEPTHWISE ? 1 : t->w.group;
 }
 
-size_t itg_accel_packed_bytes(const itg_accel_kernels *kernels, const itg_accel_problem *p)
+static size_t packed_bytes(const itg_accel_shape *t)
 {
-    itg_accel_shape t = itg_accel_shape_of(kernels, p);
-    if (t.scheme == ITG_SCHEME_REFERENCE) return 0;
+    if (t->scheme == ITG_SCHEME_REFERENCE) return 0;
     size_t panels, bytes, all;
-    if (!itg_mul_size((size_t)groups_of(&t), (size_t)t.panels, &panels) ||
-        !itg_mul_size(panels, (size_t)(t.w_digits * t.panel_bytes), &bytes) ||
-        !itg_add_size(bytes, (size_t)itg_accel_sums_bytes(&t), &all))
+    if (!itg_mul_size((size_t)groups_of(t), (size_t)t->panels, &panels) ||
+        !itg_mul_size(panels, (size_t)(t->w_digits * t->panel_bytes), &bytes) ||
+        !itg_add_size(bytes, (size_t)itg_accel_sums_bytes(t), &all))
         return SIZE_MAX;
     return all;
+}
+
+size_t itg_accel_packed_bytes(const itg_accel_kernels *kernels, const itg_accel_problem *p)
+{
+    const itg_accel_shape t = itg_accel_shape_of(kernels, p);
+    return packed_bytes(&t);
 }
 
 /* The position in a panel's digit of one tap's weights: value c of the run is at place(run + c). */
@@ -54,21 +60,48 @@ static int64_t offset_in_run(int64_t i, int64_t adjacent)
     return (i - within) * ITG_PANEL_COLUMNS + within;
 }
 
+/* The two digits of bytes less a zero point; returns their sum. */
+ITG_CLONES static int64_t digits_of(const uint8_t *x, int64_t n, uint8_t flip, int32_t zero,
+                                    int8_t *low, int8_t *high)
+{
+    int32_t sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t v = (int32_t)(uint8_t)(x[i] ^ flip) - zero;
+        low[i] = (int8_t)v;
+        high[i] = (int8_t)((v - (int8_t)v) >> 8);
+        sum += v;
+    }
+    return sum;
+}
+
+/* Writes n values from the i-th of a run on. */
+static void put(const itg_accel_shape *t, const int8_t *v, int64_t n, int64_t i, int8_t *out)
+{
+    const int64_t adjacent = t->adjacent;
+    int64_t k = 0;
+    for (; i % adjacent == 0 && k + adjacent <= n; k += adjacent)
+        memcpy(out + offset_in_run(i + k, adjacent), v + k, (size_t)adjacent);
+    for (; k < n; k++)
+        out[offset_in_run(i + k, adjacent)] = v[k];
+}
+
 /* pack_tap of bytes whose zero point is a byte, too. */
 static int64_t pack_tap_bytes(const itg_accel_shape *t, const itg_int_operand *w, int64_t first,
                               int64_t stride, tap_place place, int8_t *column)
 {
-    const uint8_t *from = (const uint8_t *)w->data + first, flip = w->storage == ITG_S8 ? 0x80 : 0;
+    const uint8_t flip = w->storage == ITG_S8 ? 0x80 : 0;
     const int32_t zero = (int32_t)w->zero_point + flip;
+    uint8_t line[ITG_STEP_DEPTH];
+    int8_t digits[2][ITG_STEP_DEPTH];
     int64_t sum = 0;
-    for (int64_t c = 0; c < t->channels; c++) {
-        int32_t v = (int32_t)(uint8_t)(from[c * stride] ^ flip) - zero;
-        int8_t *to = column + place.base + offset_in_run(place.run + c, t->adjacent);
-        sum += v;
-        for (int32_t d = 0; d < t->w_digits; d++) {
-            to[d * t->panel_bytes] = (int8_t)v;
-            v = (v - (int8_t)v) >> 8;
-        }
+    for (int64_t c = 0; c < t->channels; c += ITG_STEP_DEPTH) {
+        const int64_t left = t->channels - c, n = left < ITG_STEP_DEPTH ? left : ITG_STEP_DEPTH;
+        const uint8_t *from = (const uint8_t *)w->data + first + c * stride;
+        for (int64_t i = 0; i < n && stride > 1; i++)
+            line[i] = from[i * stride];
+        sum += digits_of(stride > 1 ? line : from, n, flip, zero, digits[0], digits[1]);
+        for (int32_t d = 0; d < t->w_digits && d < 2; d++)
+            put(t, digits[d], n, place.run + c, column + place.base + d * t->panel_bytes);
     }
     return sum;
 }
@@ -141,7 +174,7 @@ static void widen(int8_t *out, int64_t n)
 void itg_accel_pack(const itg_accel_kernels *kernels, const itg_accel_problem *p, void *packed)
 {
     itg_accel_shape t = itg_accel_shape_of(kernels, p);
-    size_t bytes = itg_accel_packed_bytes(kernels, p);
+    const size_t bytes = packed_bytes(&t);
     if (bytes == 0) return;
     int64_t *sums = packed;
     int8_t *panels = (int8_t *)packed + itg_accel_sums_bytes(&t);

@@ -2,6 +2,7 @@
  * the cache together. The weights are read once for each group: the outer loop is over panels, the
  * inner loops over jobs and their tiles. */
 #include "kernels/accel_parts.h"
+#include "kernels/clones.h"
 #include "kernels/int_parts.h"
 #include <string.h>
 
@@ -126,6 +127,14 @@ static void emit(const run *r, int64_t image, int64_t first_row, int64_t rows, i
                    columns);
 }
 
+ITG_CLONES static void join_narrow(const int32_t *part, int64_t n, int32_t shift, bool first,
+                                   int32_t *joined)
+{
+    if (first) memset(joined, 0, (size_t)n * sizeof *joined);
+    for (int64_t i = 0; i < n && shift < 32; i++)
+        joined[i] = (int32_t)((uint32_t)joined[i] + ((uint32_t)part[i] << shift));
+}
+
 /* joined += part << shift, modulo the width. */
 static void join(const run *r, int64_t rows, int32_t shift, bool first)
 {
@@ -137,11 +146,7 @@ static void join(const run *r, int64_t rows, int32_t shift, bool first)
         }
         return;
     }
-    int32_t *joined = (int32_t *)(void *)r->joined;
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t sum = first ? 0 : (uint32_t)joined[i];
-        joined[i] = (int32_t)(sum + (shift < 32 ? (uint32_t)r->part[i] << shift : 0));
-    }
+    join_narrow(r->part, n, shift, first, (int32_t *)(void *)r->joined);
 }
 
 /* Columns [column, column + columns) of a group. */

@@ -1,5 +1,4 @@
-/* BatchNormalization, LayerNormalization, Softmax, LogSoftmax, computed in double and rounded once
- * to float32. */
+/* BatchNormalization and LayerNormalization, computed in double and rounded once to float32. */
 #include "kernels/float_call.h"
 #include "kernels/math.h"
 #include "kernels/math_lines.h"
@@ -74,17 +73,25 @@ ITG_CLONES static void scale_row(const float *x, int64_t n, double mean, double 
             y[i] = (float)(((double)x[i] - mean) / deviation * (double)scale[i] + 0.0);
 }
 
-/* mean = sum / n; var = sum (x - mean)^2 / n, both in order; y = (x - mean) / sqrt(var + eps) *
- * scale + bias */
-static void normalize(const float *x, int64_t n, double epsilon, const float *scale,
-                      const float *bias, float *y, double *mean_out, double *inverse_out)
+enum { ROWS = 4 }; /* one sum does not wait for the other */
+
+/* find_moments of each of ROWS rows of n elements. */
+static void find_moments_of_rows(const float *const x[ROWS], int64_t n, double mean[ROWS],
+                                 double variance[ROWS])
 {
-    double mean, variance;
-    find_moments(x, 1, n, n, &mean, &variance);
-    const double deviation = itg_sqrt(variance + epsilon);
-    scale_row(x, n, mean, deviation, scale, bias, y);
-    *mean_out = mean;
-    *inverse_out = 1.0 / deviation;
+    double sum[ROWS] = {0.0}, squares[ROWS] = {0.0};
+    for (int64_t i = 0; i < n; ++i)
+        for (int r = 0; r < ROWS; ++r)
+            sum[r] += (double)x[r][i];
+    for (int r = 0; r < ROWS; ++r)
+        mean[r] = sum[r] / (double)n;
+    for (int64_t i = 0; i < n; ++i)
+        for (int r = 0; r < ROWS; ++r) {
+            const double difference = (double)x[r][i] - mean[r];
+            squares[r] += difference * difference;
+        }
+    for (int r = 0; r < ROWS; ++r)
+        variance[r] = squares[r] / (double)n;
 }
 
 /* Broadcasts a parameter to the normalized dimensions [axis, rank). NULL: no memory, or *fits is
@@ -129,17 +136,25 @@ static itg_status check_layer(const itg_call *call, int64_t rows)
     return ITG_OK;
 }
 
+/* mean = sum / n; var = sum (x - mean)^2 / n, both in order; y = (x - mean) / sqrt(var + eps) *
+ * scale + bias */
 static void normalize_rows(const itg_call *call, int64_t rows, int64_t n, const float *scale,
                            const float *bias)
 {
     const float *x = call->inputs[0].data;
     float *y = call->outputs[0].data;
     const itg_tensor *mean = itg_call_output(call, 1), *inverse = itg_call_output(call, 2);
-    for (int64_t row = 0; row < rows; ++row, x += n, y += n) {
-        double mean_value, inverse_value;
-        normalize(x, n, (double)call->attrs->epsilon, scale, bias, y, &mean_value, &inverse_value);
-        if (mean) ((float *)mean->data)[row] = (float)mean_value;
-        if (inverse) ((float *)inverse->data)[row] = (float)inverse_value;
+    double means[ROWS], variances[ROWS];
+    for (int64_t row = 0; row < rows; ++row) {
+        const int64_t k = row % ROWS;
+        const float *several[ROWS];
+        for (int r = 0; r < ROWS && k == 0; ++r)
+            several[r] = x + (row + r < rows ? row + r : row) * n;
+        if (k == 0) find_moments_of_rows(several, n, means, variances);
+        const double deviation = itg_sqrt(variances[k] + (double)call->attrs->epsilon);
+        scale_row(x + row * n, n, means[k], deviation, scale, bias, y + row * n);
+        if (mean) ((float *)mean->data)[row] = (float)means[k];
+        if (inverse) ((float *)inverse->data)[row] = (float)(1.0 / deviation);
     }
 }
 
@@ -167,61 +182,4 @@ itg_status itg_f32_layer_normalization(const itg_call *call)
     free(bias);
     free(scale);
     return status;
-}
-
-ITG_CLONES static void exp_terms_less(double most, int64_t n, double *terms)
-{
-    for (int64_t i = 0; i < n; ++i)
-        terms[i] = exp_of_sum(terms[i] - most, 0.0);
-}
-
-ITG_CLONES static void divide_terms(double sum, int64_t n, double *terms)
-{
-    for (int64_t i = 0; i < n; ++i)
-        terms[i] = terms[i] / sum;
-}
-
-/* Softmax: exp(x - max), added ascending, by their sum. LogSoftmax: (x - max) - log(sum). terms:
- * [n]. */
-static void softmax_row(itg_op op, const float *x, int64_t n, int64_t stride, double *terms,
-                        float *y)
-{
-    double most = (double)x[0], sum = 0.0;
-    for (int64_t i = 0; i < n; ++i) {
-        terms[i] = (double)x[i * stride];
-        most = terms[i] > most ? terms[i] : most;
-    }
-    exp_terms_less(most, n, terms);
-    for (int64_t i = 0; i < n; ++i)
-        sum += terms[i];
-    if (op == ITG_OP_LOG_SOFTMAX) {
-        const double log_sum = itg_log(sum);
-        for (int64_t i = 0; i < n; ++i)
-            y[i * stride] = (float)(((double)x[i * stride] - most) - log_sum);
-        return;
-    }
-    divide_terms(sum, n, terms);
-    for (int64_t i = 0; i < n; ++i)
-        y[i * stride] = (float)terms[i];
-}
-
-itg_status itg_f32_softmax(const itg_call *call)
-{
-    itg_status status = itg_call_need_f32(call, 1);
-    if (status != ITG_OK) return status;
-    const itg_shape *shape = &call->inputs[0].shape;
-    const int64_t axis = call->attrs->axis;
-    if (axis < 0 || axis >= shape->rank || !itg_shape_equal(shape, &call->outputs[0].shape))
-        return itg_call_fail(call, ITG_BAD_ARGUMENT, "its axis or output does not fit its input");
-    const int64_t outer = itg_dims_product(shape, 0, (int32_t)axis), n = shape->dims[axis];
-    const int64_t inner = itg_dims_product(shape, (int32_t)axis + 1, shape->rank);
-    const float *x = call->inputs[0].data;
-    float *y = call->outputs[0].data;
-    double *terms = itg_call_alloc(n, sizeof *terms);
-    if (!terms) return itg_call_no_memory(call);
-    for (int64_t o = 0; o < outer; ++o, x += n * inner, y += n * inner)
-        for (int64_t i = 0; i < inner; ++i)
-            softmax_row(call->op, x + i, n, inner, terms, y + i);
-    free(terms);
-    return ITG_OK;
 }

@@ -99,6 +99,16 @@ ITG_INLINE double scaled_by(double x, int k)
     return (x * first) * from_bits((uint64_t)(int64_t)(rest + 1023) << 52);
 }
 
+/* exp_of_sum(x, 0) for x of ORDINARY_EXPONENT to 0: no overflow, no subnormal number, no NaN. */
+#define ORDINARY_EXPONENT (-708.0)
+ITG_INLINE double exp_of_ordinary(double x)
+{
+    const int k = (int)(x * LOG2_E - 0.5);
+    const double r = (x - k * LN2_HI) - k * LN2_LO;
+    const double tail = (r * r) * polynomial(r, exp_terms, COUNT(exp_terms));
+    return (1.0 + (r + tail)) * from_bits((uint64_t)(int64_t)(k + 1023) << 52);
+}
+
 /* exp(hi + lo), |lo| far below |hi| */
 ITG_INLINE double exp_of_sum(double hi, double lo)
 {

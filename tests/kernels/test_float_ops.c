@@ -598,17 +598,17 @@ static void layer_normalization_follows_its_formula(void **state)
     itg_rng_init(&rng, 6);
     attrs.epsilon = 1e-5f;
     attrs.axis = 1;
-    itg_tensor in[3] = {make(ITG_F32, DIMS(4, 3, 5)), make(ITG_F32, DIMS(3, 5)),
+    itg_tensor in[3] = {make(ITG_F32, DIMS(6, 3, 5)), make(ITG_F32, DIMS(3, 5)),
                         make(ITG_F32, DIMS(5))};
-    itg_tensor out[3] = {make(ITG_F32, DIMS(4, 3, 5)), make(ITG_F32, DIMS(4, 1, 1)),
-                         make(ITG_F32, DIMS(4, 1, 1))};
+    itg_tensor out[3] = {make(ITG_F32, DIMS(6, 3, 5)), make(ITG_F32, DIMS(6, 1, 1)),
+                         make(ITG_F32, DIMS(6, 1, 1))};
     itg_error err;
     for (int i = 0; i < 3; ++i)
         fill_random(&in[i], &rng, 2.0f);
     const float *x = in[0].data, *scale = in[1].data, *bias = in[2].data, *y = out[0].data;
     assert_int_equal(itg_float_eval(ITG_OP_LAYER_NORMALIZATION, &attrs, in, 3, out, 3, &err),
                      ITG_OK);
-    for (int row = 0; row < 4; ++row) {
+    for (int row = 0; row < 6; ++row) {
         double sum = 0.0, squares = 0.0;
         for (int i = 0; i < 15; ++i)
             sum += (double)x[row * 15 + i];
@@ -663,6 +663,66 @@ static void softmax_follows_its_formula_along_any_axis(void **state)
     drop(&x);
     drop(&y);
     drop(&z);
+}
+
+/* A number of a row: most are near to each other, few are not numbers. */
+static float any_number(itg_rng *rng, double reach, bool odd)
+{
+    static const float rare[] = {NAN, INFINITY, -INFINITY, 0.0f, -0.0f, -1e30f, 1e-40f};
+    if (odd && itg_rng_unit(rng) < 0.05) return rare[itg_rng_below(rng, 7)];
+    return (float)(reach * (itg_rng_unit(rng) - 0.5));
+}
+
+static void assert_number_is(float a, float b)
+{
+    if (isnan(a) && isnan(b)) return;
+    if (memcmp(&a, &b, sizeof a) != 0) fail_msg("%a, expected %a", (double)a, (double)b);
+}
+
+/* One row, n elements `step` apart, one number after another. */
+static void check_softmax_row(const float *x, const float *y, const float *z, int64_t n,
+                              int64_t step)
+{
+    double most = (double)x[0], sum = 0.0;
+    for (int64_t i = 0; i < n; ++i)
+        most = (double)x[i * step] > most ? (double)x[i * step] : most;
+    for (int64_t i = 0; i < n; ++i)
+        sum += itg_exp((double)x[i * step] - most);
+    for (int64_t i = 0; i < n; ++i) {
+        const double less = (double)x[i * step] - most;
+        assert_number_is(y[i * step], (float)(itg_exp(less) / sum));
+        assert_number_is(z[i * step], (float)(less - itg_log(sum)));
+    }
+}
+
+static void softmax_of_any_numbers_has_the_bits_of_its_definition(void **state)
+{
+    itg_rng rng;
+    (void)state;
+    itg_rng_init(&rng, 8);
+    for (int round = 0; round < 400; ++round) {
+        const int64_t n = 1 + (int64_t)itg_rng_below(&rng, round % 20 == 0 ? 2500 : 70);
+        const int64_t inner = round % 3 == 0 ? 3 : 1;
+        const int64_t dims[3] = {1 + (int64_t)itg_rng_below(&rng, 40), n, inner};
+        const double reach = round % 4 == 0 ? 3000.0 : round % 4 == 1 ? 1e-3 : 20.0;
+        itg_tensor x = make(ITG_F32, dims, 3), y = make(ITG_F32, dims, 3),
+                   z = make(ITG_F32, dims, 3);
+        itg_attrs attrs = attributes();
+        attrs.axis = 1;
+        for (int64_t i = 0; i < dims[0] * n * inner; ++i)
+            ((float *)x.data)[i] = any_number(&rng, reach, round % 2 == 0);
+        run(ITG_OP_SOFTMAX, &attrs, &x, 1, &y);
+        run(ITG_OP_LOG_SOFTMAX, &attrs, &x, 1, &z);
+        for (int64_t o = 0; o < dims[0]; ++o)
+            for (int64_t i = 0; i < inner; ++i) {
+                const int64_t at = o * n * inner + i;
+                check_softmax_row((float *)x.data + at, (float *)y.data + at, (float *)z.data + at,
+                                  n, inner);
+            }
+        drop(&x);
+        drop(&y);
+        drop(&z);
+    }
 }
 
 /* ---- dispatch ---- */
@@ -720,6 +780,7 @@ int main(void)
         cmocka_unit_test(batch_normalization_follows_its_formula),
         cmocka_unit_test(layer_normalization_follows_its_formula),
         cmocka_unit_test(softmax_follows_its_formula_along_any_axis),
+        cmocka_unit_test(softmax_of_any_numbers_has_the_bits_of_its_definition),
         cmocka_unit_test(every_operator_has_a_kernel_or_is_named_here),
         cmocka_unit_test(a_type_without_arithmetic_is_refused_by_name),
     };
