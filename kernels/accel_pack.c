@@ -60,6 +60,12 @@ static int64_t offset_in_run(int64_t i, int64_t adjacent)
     return (i - within) * ITG_PANEL_COLUMNS + within;
 }
 
+/* Whether codes and zero point are bytes: their difference has two digits. */
+static bool has_bytes(const itg_int_operand *w)
+{
+    return itg_is_byte(w->storage) && w->zero_point >= -128 && w->zero_point <= 255;
+}
+
 /* The two digits of bytes less a zero point; returns their sum. */
 ITG_CLONES static int64_t digits_of(const uint8_t *x, int64_t n, uint8_t flip, int32_t zero,
                                     int8_t *low, int8_t *high)
@@ -111,8 +117,7 @@ static int64_t pack_tap(const itg_accel_shape *t, const itg_accel_problem *p, in
                         int64_t stride, tap_place place, int8_t *column)
 {
     int64_t sum = 0, v[ITG_STEP_DEPTH];
-    if (itg_is_byte(p->w.storage) && p->w.zero_point >= -128 && p->w.zero_point <= 255)
-        return pack_tap_bytes(t, &p->w, first, stride, place, column);
+    if (has_bytes(&p->w)) return pack_tap_bytes(t, &p->w, first, stride, place, column);
     for (int64_t c = 0; c < t->channels; c++) {
         const int64_t i = c % ITG_STEP_DEPTH, left = t->channels - c;
         if (i == 0)
@@ -142,10 +147,69 @@ static int64_t pack_filter(const itg_accel_shape *t, const itg_accel_problem *p,
     return sum;
 }
 
+/* Packs columns of rows of bytes as a panel of four adjacent values; high: NULL where there is one
+ * digit. */
+ITG_CLONES static void pack_panel_of_rows(const uint8_t *x, int64_t stride, int64_t depth,
+                                          int64_t columns, uint8_t flip, int32_t zero, int8_t *low,
+                                          int8_t *high, int64_t *sums)
+{
+    enum { N = ITG_PANEL_COLUMNS };
+    int32_t sum[N] = {0};
+    for (int64_t c = 0; c < depth; c += 4, low += 4 * N, high += high ? 4 * N : 0) {
+        int16_t v[4][N];
+        memset(v, 0, sizeof v);
+        for (int64_t j = 0; j < 4 && c + j < depth; j++) {
+            uint8_t line[N] = {0};
+            if (columns >= N)
+                memcpy(line, x + (c + j) * stride, N);
+            else
+                memcpy(line, x + (c + j) * stride, (size_t)columns);
+            for (int64_t k = 0; k < N; k++) {
+                v[j][k] = (int16_t)((uint8_t)(line[k] ^ flip) - zero);
+                sum[k] += v[j][k];
+            }
+            for (int64_t k = columns; k < N; k++)
+                v[j][k] = 0;
+        }
+        for (int64_t k = 0; k < N; k++)
+            for (int64_t j = 0; j < 4; j++)
+                low[4 * k + j] = (int8_t)v[j][k];
+        for (int64_t k = 0; k < N && high; k++)
+            for (int64_t j = 0; j < 4; j++)
+                high[4 * k + j] = (int8_t)((v[j][k] - (int8_t)v[j][k]) >> 8);
+    }
+    for (int64_t k = 0; k < columns && k < N; k++)
+        sums[k] = sum[k];
+}
+
+/* Whether rows of weights become panels by pack_rows. */
+static bool are_rows(const itg_accel_shape *t, const itg_accel_problem *p)
+{
+    return p->w_rows && t->scheme == ITG_SCHEME_DIRECT && t->adjacent == 4 && t->w_digits <= 2 &&
+           has_bytes(&p->w);
+}
+
+static void pack_rows(const itg_accel_shape *t, const itg_int_operand *w, int64_t *sums,
+                      int8_t *panels)
+{
+    const uint8_t flip = w->storage == ITG_S8 ? 0x80 : 0;
+    const int64_t columns = t->w.out_channels;
+    for (int64_t k = 0; k < columns; k += ITG_PANEL_COLUMNS) {
+        int8_t *panel = panels + k / ITG_PANEL_COLUMNS * t->w_digits * t->panel_bytes;
+        pack_panel_of_rows((const uint8_t *)w->data + k, columns, t->channels, columns - k, flip,
+                           (int32_t)w->zero_point + flip, panel,
+                           t->w_digits > 1 ? panel + t->panel_bytes : NULL, sums + k);
+    }
+}
+
 static void pack_bytes(const itg_accel_shape *t, const itg_accel_problem *p, int64_t *sums,
                        int8_t *panels)
 {
     const int64_t groups = groups_of(t), filters = t->w.out_channels / groups;
+    if (are_rows(t, p)) {
+        pack_rows(t, &p->w, sums, panels);
+        return;
+    }
     for (int64_t k = 0; k < t->w.out_channels; k++) {
         int64_t in_group = k % filters;
         int64_t panel = k / filters * t->panels + in_group / t->panel_columns;

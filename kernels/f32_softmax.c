@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* A row is filled up to a multiple of LANES, so that all of it is vectors; several rows are computed
- * together, so that one does not wait for the other. */
+/* A row is filled up to a multiple of LANES, so that all of it is vectors; several rows are
+ * computed together, so that one does not wait for the other. */
 enum { LANES = 8, MOST_ROWS = 16, MOST_TERMS = 2048, SUMS = 4 };
 
 typedef struct rows {
@@ -96,7 +96,8 @@ static int64_t row_at(int64_t row, int64_t n, int64_t inner)
     return row / inner * n * inner + row % inner;
 }
 
-/* Softmax: exp(x - max), added ascending, by their sum. LogSoftmax: (x - max) - log(sum). line: [n].
+/* Softmax: exp(x - max), added ascending, by their sum. LogSoftmax: (x - max) - log(sum). line:
+ * [n].
  */
 static void softmax_rows(itg_op op, const float *x, int64_t first, int64_t inner, rows *r,
                          float *line, float *y)
@@ -148,8 +149,7 @@ itg_status itg_f32_softmax(const itg_call *call)
     r.terms = line ? itg_call_alloc(at_once * r.all, sizeof *r.terms) : NULL;
     for (int64_t first = 0; first < outer * inner && n > 0 && r.terms; first += at_once) {
         r.count = outer * inner - first < at_once ? outer * inner - first : at_once;
-        softmax_rows(call->op, call->inputs[0].data, first, inner, &r, line,
-                     call->outputs[0].data);
+        softmax_rows(call->op, call->inputs[0].data, first, inner, &r, line, call->outputs[0].data);
     }
     free(line);
     if (!r.terms) return itg_call_no_memory(call);
