@@ -66,17 +66,13 @@ typedef struct part {
     int64_t lanes, vectors; /* of a lane */
 } part;
 
-/* Groups of codes of 2 and 4 bits are like the rest. */
-static bool is_one(const itg_emit_words *l)
-{
-    return l->spare == 0;
-}
-
-/* Lists the groups and the rest. */
+/* Lists the groups and the rest. Groups of codes of 2 and 4 bits are like the rest: what does not
+ * fill four lanes goes with it. */
 static void parts_of(const itg_emit_words *l, part out[2])
 {
-    out[0] = (part){is_one(l) ? 0 : l->groups, ITG_EMIT_GROUP / 2};
-    out[1] = (part){is_one(l) ? l->groups * l->bits + l->rest : l->rest, l->fields / 2};
+    const int64_t left = l->spare == 0 ? l->groups % ROUND : 0;
+    out[0] = (part){l->groups - left, ITG_EMIT_GROUP / 2};
+    out[1] = (part){left * l->bits + l->rest, l->fields / 2};
 }
 
 /* Returns the bytes of a part of the input in order. */
@@ -105,10 +101,7 @@ static void write_function(itg_emitter *e, const itg_emit_words *l)
     itg_emit_template(out, begin_text, itg_emit_number(e, l->bits),
                       itg_emit_number(e, (1 << (int)l->bits) - 1), itg_emit_number(e, 8 - l->bits),
                       NULL);
-    if (is_one(l))
-        itg_strbuf_format(out, "    rest += groups * %d;\n", (int)l->bits);
-    else
-        itg_emit_words_lanes(out, l, &loop, true);
+    itg_emit_words_lanes(out, l, &loop, true);
     itg_emit_words_lanes(out, l, &loop, false);
     itg_strbuf_add(out, "    sums[0] = s, sums[1] = t;\n}\n#endif\n\n");
 }
@@ -118,7 +111,6 @@ void itg_emit_helium_dense(itg_emitter *e, const itg_emit_helium_sums *h)
     const itg_emit_mac_view *t = h->t;
     const itg_emit_words l = itg_emit_words_for(e, t);
     const char *filters = itg_emit_number(e, t->filters), *w = t->weights;
-    const char *groups = itg_emit_number(e, l.groups), *rest = itg_emit_number(e, l.rest);
     const char *row = itg_emit_number(e, itg_emit_words_row(&l));
     part parts[2];
     itg_emit_words_lanes_helpers(e);
@@ -129,6 +121,8 @@ void itg_emit_helium_dense(itg_emitter *e, const itg_emit_helium_sums *h)
                     "        uint32_t sum = 0;\n",
                     h->at);
     parts_of(&l, parts);
+    const char *groups = itg_emit_number(e, parts[0].lanes);
+    const char *rest = itg_emit_number(e, parts[1].lanes);
     for (int64_t i = 0, from = 0, at = 0; i < 2; i++) {
         const int64_t whole = 4 * parts[i].lanes * parts[i].vectors; /* codes, with zeros behind */
         const int64_t end = from + whole < t->depth ? from + whole : t->depth;

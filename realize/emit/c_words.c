@@ -330,8 +330,9 @@ void itg_emit_words_lanes(itg_strbuf *out, const itg_emit_words *l, const itg_em
                       "    for (; %s > 0; %s -= %d, in += %d, x += %d) {\n",
                       loop->name, bytes, codes, count, count, all, 4 * bytes, 4 * codes);
     if (groups) {
-        itg_strbuf_format(out, "        %s_FEWER(groups, %d, %d)\n        %s r%s;\n", loop->name,
-                          bytes, codes, loop->type, loop->one ? "" : ", r_too");
+        itg_strbuf_format(out, "        %s_FEWER(groups, %d, %d)\n", loop->name, bytes, codes);
+        if (l->spare > 0)
+            itg_strbuf_format(out, "        %s r%s;\n", loop->type, loop->one ? "" : ", r_too");
         write_group(out, l, loop);
     }
     for (int j = 0; j < unit && !groups; j++) {
