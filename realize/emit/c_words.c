@@ -104,12 +104,11 @@ const char *itg_emit_words_array(itg_emitter *e, const itg_emit_mac_view *t,
 {
     const itg_pvalue *w = &e->p->values[t->w_value];
     const int64_t all = array_bytes(l, t), row = itg_emit_words_row(l) / 4;
-    /* Groups of an odd number of channels lie in another way, and so do layers with groups. */
-    const char *how = itg_emit_text(
-        e, "w%s%s", t->groups > 1 && t->filters % 2 != 0 ? itg_emit_number(e, t->groups) : "",
-        l->groups > 0  ? ""
-        : l->unit == 8 ? "s"
-                       : "h");
+    /* Layers that share weights may have them in different words. */
+    const bool padded = l->groups * 2 * ITG_EMIT_GROUP >= t->depth + 4;
+    const char *kind = padded ? "p" : l->groups > 0 ? "" : l->unit == 8 ? "s" : "h";
+    const bool apart = t->groups > 1 && t->filters % 2 != 0;
+    const char *how = itg_emit_text(e, "w%s%s", apart ? itg_emit_number(e, t->groups) : "", kind);
     const char *name = itg_emit_constant_name(e, (int32_t)t->w_value, t->tag, how);
     if (!itg_emit_needs(e, name)) return name;
     unsigned char *bytes = itg_emit_alloc(e, (size_t)all, 1);

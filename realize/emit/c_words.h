@@ -20,7 +20,7 @@ typedef struct itg_emit_words {
     int64_t bits;
     int64_t unit;         /* bits: of a byte or of half a word */
     int64_t fields;       /* pairs of whole codes in a word */
-    int64_t spare;        /* bits of a unit above them */
+    int64_t spare;        /* bits of a byte above them, in groups */
     int64_t groups, rest; /* of a channel; the rest in words */
 } itg_emit_words;
 
@@ -53,9 +53,9 @@ bool itg_emit_words_fit(const itg_emit_words *l, const itg_emit_mac_view *t);
 const char *itg_emit_words_array(itg_emitter *e, const itg_emit_mac_view *t,
                                  const itg_emit_words *l);
 
-/* How a function goes through words from `in` on. X, its name, has macros: X_WORD of a place
- * and bytes from there;
- * X_JOIN, which collects spare bits; X_ONE and X_TWO of pairs. They use its variables. */
+/* How a function goes through words from `in` on. X, its name, has macros: X_WORD of a place and
+ * bytes from there; X_JOIN, which collects spare bits; X_ONE and X_TWO of pairs. They use its
+ * variables. */
 typedef struct itg_emit_words_loop {
     const char *name, *rest; /* X of groups and of the rest */
     const char *type;        /* of words */
@@ -73,9 +73,10 @@ void itg_emit_words_loops(itg_strbuf *out, const itg_emit_words *l, const itg_em
  * says how many there are, and how far they are from each other in memory and in their places;
  * X_FEWER does that if they are less than four, and sets `from` to where they begin. Behind the
  * groups, x is where the codes of one channel end; with two, whose inputs lie in whole vectors, it
- * is behind the last vector. The helpers' LANES_WORD(at), LANES_JOIN and LANES_CODE of bytes want
- * `from`, `codes` and `upper`, the lowest bit of a byte's uppermost code. */
-void itg_emit_words_lanes_helpers(itg_emitter *e);
+ * is behind the last vector. */
 void itg_emit_words_lanes(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
                           bool groups);
+/* Writes what such macros have in common: LANES_WORD(at), LANES_JOIN and LANES_CODE of bytes. They
+ * use `from`, `codes` and `upper`, the lowest bit of a byte's uppermost code. */
+void itg_emit_words_lanes_helpers(itg_emitter *e);
 #endif
