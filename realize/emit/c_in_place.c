@@ -6,7 +6,6 @@
 /* Depths from which on patches are aligned to words, and from which on what is read beyond the
  * last, of codes below 8 bits, is still scratch. */
 enum { LEAST = 16, LEAST_NARROW = 32 };
-enum { MANY = 4 }; /* codes of half a word: one loop is hardly slower than unrolled ones */
 
 static const char start_text[] =
     "#ifdef WORDS\n"
@@ -284,7 +283,8 @@ static void write_both(itg_emitter *e, const itg_emit_words *l)
                                       .step = "x += 64",
                                       .rest_step = itg_emit_text(e, "x += %d", 4 * (int)l->fields),
                                       .counted = l->fields % 2 != 0,
-                                      .small = l->fields >= MANY || e->codes < ITG_EMIT_MEDIUM};
+                                      /* without joining it is hardly slower */
+                                      .small = l->spare == 0 || e->codes < ITG_EMIT_MEDIUM};
     itg_strbuf_add(&e->helpers, "#ifdef WORDS\n");
     if (itg_emit_needs(e, "both")) itg_strbuf_add(&e->helpers, both_macros);
     itg_emit_template(&e->helpers, both_text, itg_emit_number(e, l->bits), pair_mask(e, l),

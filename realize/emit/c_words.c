@@ -282,7 +282,7 @@ static void write_small(itg_strbuf *out, const itg_emit_words *l, const itg_emit
 void itg_emit_words_loops(itg_strbuf *out, const itg_emit_words *l, const itg_emit_words_loop *loop,
                           bool groups)
 {
-    const bool small = groups && (l->spare == 0 || loop->small);
+    const bool small = groups && loop->small;
     if (small) itg_strbuf_add(out, "#ifndef __OPTIMIZE_SIZE__\n");
     if (groups)
         write_groups(out, l, loop);
