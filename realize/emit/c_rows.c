@@ -11,7 +11,7 @@ static const char pairs_text[] =
     "} pair;\n"
     "#define PAIR(p) (((const pair *)(const void *)(p))->both)\n"
     "#endif\n"
-    "#if defined(PAIR) && $1\n"
+    "#if defined(PAIR)$1\n"
     "#define WORDS 1\n"
     "#endif\n"
     "#if defined(PAIR) && defined(__ARM_FEATURE_SIMD32)\n"
@@ -225,9 +225,10 @@ void itg_emit_pairs(itg_emitter *e)
 {
     if (itg_emit_needs(e, "pairs"))
         itg_emit_template(&e->helpers, pairs_text,
-                          e->codes < ITG_EMIT_SMALL
-                              ? "!defined(__OPTIMIZE_SIZE__)"
-                              : "(defined(__ARM_FEATURE_SIMD32) || !defined(__OPTIMIZE_SIZE__))",
+                          e->codes < ITG_EMIT_SMALL ? " && !defined(__OPTIMIZE_SIZE__)"
+                          : e->codes < ITG_EMIT_MEDIUM
+                              ? " && (defined(__ARM_FEATURE_SIMD32) || !defined(__OPTIMIZE_SIZE__))"
+                              : "",
                           NULL);
 }
 
