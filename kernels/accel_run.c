@@ -127,26 +127,26 @@ static void emit(const run *r, int64_t image, int64_t first_row, int64_t rows, i
                    columns);
 }
 
-ITG_CLONES static void join_narrow(const int32_t *part, int64_t n, int32_t shift, bool first,
-                                   int32_t *joined)
+ITG_CLONES static void join_narrow(const int32_t *part, int64_t n, int32_t shift, int32_t *joined)
 {
-    if (first) memset(joined, 0, (size_t)n * sizeof *joined);
-    for (int64_t i = 0; i < n && shift < 32; i++)
+    for (int64_t i = 0; i < n; i++)
         joined[i] = (int32_t)((uint32_t)joined[i] + ((uint32_t)part[i] << shift));
 }
 
-/* joined += part << shift, modulo the width. */
-static void join(const run *r, int64_t rows, int32_t shift, bool first)
+/* joined += part << shift, modulo the width. The sums of the lowest digits are the first. */
+static void join(const run *r, int64_t rows, int32_t shift)
 {
     const int64_t n = rows * r->layer->shape.columns;
     if (r->layer->shape.wide) {
         for (int64_t i = 0; i < n; i++) {
-            uint64_t sum = first ? 0 : (uint64_t)r->joined[i];
+            uint64_t sum = shift == 0 ? 0 : (uint64_t)r->joined[i];
             r->joined[i] = (int64_t)(sum + ((uint64_t)(int64_t)r->part[i] << shift));
         }
-        return;
+    } else if (shift == 0) {
+        memcpy(r->joined, r->part, (size_t)n * sizeof *r->part);
+    } else if (shift < 32) {
+        join_narrow(r->part, n, shift, (int32_t *)(void *)r->joined);
     }
-    join_narrow(r->part, n, shift, first, (int32_t *)(void *)r->joined);
 }
 
 /* Columns [column, column + columns) of a group. */
@@ -184,7 +184,7 @@ static void sum_tile(const run *r, const uint8_t *a, int64_t a_digit, int64_t a_
                 r->layer->kernels->depthwise(&tile);
             else
                 r->layer->kernels->tile(&tile);
-            if (!single) join(r, rows, 8 * (i + j), i + j == 0);
+            if (!single) join(r, rows, 8 * (i + j));
         }
 }
 

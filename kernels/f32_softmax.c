@@ -96,9 +96,8 @@ static int64_t row_at(int64_t row, int64_t n, int64_t inner)
     return row / inner * n * inner + row % inner;
 }
 
-/* Softmax: exp(x - max), added ascending, by their sum. LogSoftmax: (x - max) - log(sum). line:
- * [n].
- */
+/* Softmax: exp(x - max), added ascending, by their sum. LogSoftmax: (x - max) - log(sum). line: of
+ * one row. */
 static void softmax_rows(itg_op op, const float *x, int64_t first, int64_t inner, rows *r,
                          float *line, float *y)
 {
