@@ -99,14 +99,19 @@ ITG_INLINE double scaled_by(double x, int k)
     return (x * first) * from_bits((uint64_t)(int64_t)(rest + 1023) << 52);
 }
 
+/* exp(r) for |r| of half of ln 2 and little more */
+ITG_INLINE double exp_of_rest(double r)
+{
+    return 1.0 + (r + (r * r) * polynomial(r, exp_terms, COUNT(exp_terms)));
+}
+
 /* exp_of_sum(x, 0) for x of ORDINARY_EXPONENT to 0: no overflow, no subnormal number, no NaN. */
 #define ORDINARY_EXPONENT (-708.0)
 ITG_INLINE double exp_of_ordinary(double x)
 {
     const int k = (int)(x * LOG2_E - 0.5);
     const double r = (x - k * LN2_HI) - k * LN2_LO;
-    const double tail = (r * r) * polynomial(r, exp_terms, COUNT(exp_terms));
-    return (1.0 + (r + tail)) * from_bits((uint64_t)(int64_t)(k + 1023) << 52);
+    return exp_of_rest(r) * from_bits((uint64_t)(int64_t)(k + 1023) << 52);
 }
 
 /* exp(hi + lo), |lo| far below |hi| */
@@ -117,8 +122,7 @@ ITG_INLINE double exp_of_sum(double hi, double lo)
     const double scaled = x * LOG2_E;
     const int k = (int)(scaled + pick(scaled < 0.0, -0.5, 0.5));
     const double r = ((x - k * LN2_HI) - k * LN2_LO) + lo;
-    const double tail = (r * r) * polynomial(r, exp_terms, COUNT(exp_terms));
-    const double y = pick(above, (double)INFINITY, scaled_by(1.0 + (r + tail), k));
+    const double y = pick(above, (double)INFINITY, scaled_by(exp_of_rest(r), k));
     return pick(hi != hi, (double)NAN, pick(below, 0.0, y));
 }
 
