@@ -30,6 +30,9 @@ typedef struct itg_encoding {
     /* The codes of a quantized constant (kernels/constants.h), held in the graph's cache; else
      * NULL. */
     const struct itg_constant *constant;
+    /* Weights with zero points (itg_has_zero_points): [q.scale_count], how many of a scale's codes
+     * lie below 0. Else NULL. */
+    const uint8_t *zero;
     /* Epilogue of the producing node: native result -> this encoding. Unused for constants, for
      * graph inputs and float nodes (there: itg_quantize_f32 with q) and for LUT and KEEP forms. */
     const itg_requant *requant; /* [requant_count]; 1, or one per output channel */

@@ -40,14 +40,21 @@ static itg_status check_signs(const itg_json *json, const itg_json_value *v, con
     return ITG_OK;
 }
 
+static bool suits_weights(const itg_hw_dtype *dtype)
+{
+    return dtype->zero_point ? dtype->bits_min >= 2 && dtype->bits_max <= 8
+                             : is_signed(dtype->storage);
+}
+
 static itg_status check_weight_dtypes(const itg_json *json, const itg_json_value *v,
                                       const itg_hardware *hw, const char *key, uint32_t mask,
                                       itg_error *err)
 {
     for (int32_t i = 0; i < hw->dtype_count; i++)
-        if (HAS(mask, i) && (hw->dtypes[i].zero_point || !is_signed(hw->dtypes[i].storage)))
+        if (HAS(mask, i) && !suits_weights(&hw->dtypes[i]))
             return expected(json, v, key, err,
-                            "dtypes of signed storage without zero point, got '%s'",
+                            "dtypes of signed storage, or of 2 to 8 bits with a zero point, "
+                            "got '%s'",
                             hw->dtypes[i].name);
     return ITG_OK;
 }

@@ -209,6 +209,7 @@ static void add_weights(const itg_annotated *a, const size_t *first, bool *count
         if (!is_bias) add_to(&nodes[edge->node].weight_bytes, bytes);
         if (a->nodes[edge->node].form == ITG_FORM_FLOAT && !encoding->is_float)
             bytes += 4 * (int64_t)encoding->q.scale_count;
+        if (encoding->zero) bytes += encoding->q.scale_count;
         add_to(&nodes[edge->node].parameter_bytes, bytes);
     }
 }

@@ -198,7 +198,7 @@ static const itg_hw_object memory_object = {"memory", NULL, COUNT(memory_keys), 
 
 static const itg_hw_key float_weight_keys[] = {
     {"dtypes", ITG_HW_DTYPE_MASK, ITG_HW_REQUIRED, AT(float_weight_mask),
-     .help = "Signed, without zero point."},
+     .help = "Signed, or of 2 to 8 bits with a zero point."},
     {"per_channel", ITG_HW_BOOL, ITG_HW_OPTIONAL, AT(float_weights_per_channel),
      .help = "One scale per output channel."},
 };

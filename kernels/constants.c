@@ -40,15 +40,40 @@ static void quantize_run(const itg_constant_source *s, int64_t first, int64_t n,
     itg_block_quantize(&q, s->data + first, n, out + (size_t)first * itg_dtype_size(q.storage));
 }
 
+int64_t itg_scale_run(const itg_quantizer *q, const itg_shape *shape)
+{
+    return itg_dims_product(shape, q->axis < 0 ? 0 : q->axis + 1, shape->rank);
+}
+
+static int32_t quantize_within(const itg_constant_source *s, float x, float scale, int64_t index)
+{
+    const int64_t least = s->least[index];
+    return (int32_t)itg_quantize_f32(x, scale, 0, least, least + s->span);
+}
+
+static void quantize_spans(const itg_constant_source *s, int64_t elements, void *codes)
+{
+    const int64_t run = itg_scale_run(s->q, &s->shape);
+    for (int64_t i = 0; i < elements; i++) {
+        const int64_t index = i / run % s->q->scale_count;
+        itg_store(s->q->storage, codes, i,
+                  quantize_within(s, s->data[i], s->q->scale[index], index));
+    }
+}
+
 static void quantize_rows(const itg_constant_source *s, void *codes)
 {
-    int64_t elements = itg_dims_product(&s->shape, 0, s->shape.rank), inner = elements;
+    const int64_t elements = itg_dims_product(&s->shape, 0, s->shape.rank);
+    const int64_t inner = itg_scale_run(s->q, &s->shape);
+    if (s->least != NULL) {
+        quantize_spans(s, elements, codes);
+        return;
+    }
     if (s->q->bits == 1) {
         for (int64_t i = 0; i < elements; i++)
             itg_store(s->q->storage, codes, i, sign_code(s->data[i]));
         return;
     }
-    if (s->q->axis >= 0) inner = itg_dims_product(&s->shape, s->q->axis + 1, s->shape.rank);
     if (inner == 1) { /* the scales run along the last dim */
         itg_block_quantize_columns(s->q, s->data, elements, codes);
         return;
@@ -79,6 +104,10 @@ void itg_quantize_channel(const itg_constant_source *source, int64_t channel, fl
     channel_view v = channels_of(&source->shape, source->last_axis);
     for (int64_t k = 0; k < v.terms; k++) {
         const float x = source->data[channel * v.step + k * v.stride];
+        if (source->least != NULL) {
+            codes[k] = quantize_within(source, x, scale, q->scale_count == 1 ? 0 : channel);
+            continue;
+        }
         codes[k] = q->bits == 1
                        ? sign_code(x)
                        : (int32_t)itg_quantize_f32(x, scale, q->zero_point, q->qmin, q->qmax);
@@ -88,12 +117,24 @@ void itg_quantize_channel(const itg_constant_source *source, int64_t channel, fl
 void itg_dequantize_constant(const itg_quantizer *q, const itg_shape *shape, const void *codes,
                              float *out)
 {
-    const int64_t elements = itg_dims_product(shape, 0, shape->rank);
-    const int64_t inner =
-        q->axis < 0 ? elements : itg_dims_product(shape, q->axis + 1, shape->rank);
+    const int64_t elements = itg_dims_product(shape, 0, shape->rank),
+                  inner = itg_scale_run(q, shape);
     for (int64_t i = 0; i < elements; i++)
         out[i] = itg_dequantize_f32(itg_load(q->storage, codes, i),
                                     q->scale[i / inner % q->scale_count], q->zero_point);
+}
+
+void itg_code_range(const itg_quantizer *q, const itg_shape *shape, const void *codes,
+                    int32_t scale, int64_t *least, int64_t *most)
+{
+    const int64_t elements = itg_dims_product(shape, 0, shape->rank), run = itg_scale_run(q, shape);
+    *least = *most = 0;
+    for (int64_t first = scale * run; first < elements; first += run * q->scale_count)
+        for (int64_t i = first; i < first + run; i++) {
+            const int64_t code = itg_load(q->storage, codes, i);
+            if (code < *least) *least = code;
+            if (code > *most) *most = code;
+        }
 }
 
 /* ---- sums ---- */
@@ -209,6 +250,9 @@ static itg_key source_key(const itg_key *content, const itg_constant_source *s)
     itg_key_int(&k, s->packed != NULL);
     for (int32_t i = 0; i < q->scale_count && s->packed == NULL; i++)
         itg_key_float(&k, q->scale[i]);
+    itg_key_int(&k, s->least != NULL ? s->span : 0);
+    for (int32_t i = 0; i < q->scale_count && s->least != NULL; i++)
+        itg_key_int(&k, s->least[i]);
     return itg_key_end(&k);
 }
 
@@ -273,6 +317,17 @@ static void complete(itg_cache *cache, itg_constant *made, const channel_view *v
     itg_constant_commit(cache, made, (size_t)(v->channels * v->terms) * itg_dtype_size(q->storage));
 }
 
+static void unpack_rows(const itg_constant_source *s, int64_t elements, void *codes)
+{
+    const itg_quantizer *q = s->q;
+    itg_packed_unpack(s->packed, q->bits, q->is_signed, elements, itg_dtype_size(q->storage),
+                      codes);
+    const int64_t run = itg_scale_run(q, &s->shape), middle = (int64_t)1 << (q->bits - 1);
+    for (int64_t i = 0; i < elements && s->least != NULL; i++)
+        itg_store(q->storage, codes, i,
+                  itg_load(q->storage, codes, i) + middle + s->least[i / run % q->scale_count]);
+}
+
 const itg_constant *itg_constant_take(itg_cache *cache, const itg_key *content,
                                       const itg_constant_source *s)
 {
@@ -293,8 +348,7 @@ const itg_constant *itg_constant_take(itg_cache *cache, const itg_key *content,
     if (s->packed == NULL)
         quantize_rows(s, codes);
     else
-        itg_packed_unpack(s->packed, s->q->bits, s->q->is_signed, elements,
-                          itg_dtype_size(s->q->storage), codes);
+        unpack_rows(s, elements, codes);
     complete(cache, made, &v, s->q);
     return made;
 }

@@ -22,6 +22,14 @@ typedef struct itg_constants {
     const itg_key *content; /* [values of the graph]: itg_content_key of each constant's data */
 } itg_constants;
 
+/* Whether these are weights whose channels have zero points of their own. Codes are then what the
+ * products take: those of the hardware less the channel's zero point. A channel has 2^bits of the
+ * codes from qmin to qmax, 0 among them; q's own zero point is 0. */
+static inline bool itg_has_zero_points(const itg_quantizer *q)
+{
+    return q->bits > 1 && q->bits <= 8 && q->qmax - q->qmin >= (int64_t)1 << q->bits;
+}
+
 /* The source of a quantized constant. */
 typedef struct itg_constant_source {
     const float *data;
@@ -30,6 +38,10 @@ typedef struct itg_constant_source {
     itg_shape shape;
     const itg_quantizer *q; /* one scale, or one for each index of q->axis */
     bool last_axis;         /* output channels are indices of the last dim, else of dim 0 */
+    /* [q->scale_count]: a scale's codes are least[i] to least[i] + span, and `packed` are counted
+     * from least[i] + 2^(bits-1) on. NULL: all are [q->qmin, q->qmax], from 0 on. */
+    const int32_t *least;
+    int32_t span;
 } itg_constant_source;
 
 /* Hash of the bytes, for use as a cache key. */
@@ -41,6 +53,12 @@ void itg_quantize_channel(const itg_constant_source *source, int64_t channel, fl
 /* The numbers that codes in q->storage stand for: itg_dequantize_f32 of each. */
 void itg_dequantize_constant(const itg_quantizer *q, const itg_shape *shape, const void *codes,
                              float *out);
+/* How many elements in a row share a scale; those behind them have the next one, and after the last
+ * the first. */
+int64_t itg_scale_run(const itg_quantizer *q, const itg_shape *shape);
+/* The least and the greatest code of a scale, 0 included. */
+void itg_code_range(const itg_quantizer *q, const itg_shape *shape, const void *codes,
+                    int32_t scale, int64_t *least, int64_t *most);
 /* Sums as above of count codes from the first on. */
 void itg_code_sums(itg_dtype storage, const void *codes, int64_t first, int64_t count,
                    int64_t zero_point, int64_t *above, int64_t *below);

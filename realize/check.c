@@ -18,7 +18,10 @@ static itg_status check_quantizer(const itg_pvalue *v, itg_error *err)
     if (q->storage != v->dtype || !storage_fits(q) || (q->bits < 2 && !signs) || q->bits > 32)
         return itg_fail(err, ITG_MISMATCH, "value '%s': quantizer does not fit its storage %s",
                         v->name, itg_dtype_name(v->dtype));
-    if (q->bits > 1 && q->qmax - q->qmin >= INT64_C(1) << q->bits)
+    const int64_t span = (INT64_C(1) << q->bits) - 1;
+    const bool zero_points = itg_has_zero_points(q) && v->data != NULL && q->is_signed &&
+                             q->qmin == -span && q->qmax == span && q->zero_point == 0;
+    if (q->bits > 1 && q->qmax - q->qmin > span && !zero_points)
         return itg_fail(err, ITG_MISMATCH, "value '%s': codes [%lld,%lld] do not fit %d bits",
                         v->name, (long long)q->qmin, (long long)q->qmax, (int)q->bits);
     if (q->qmin > q->zero_point || q->zero_point > q->qmax || q->qmin >= q->qmax)
@@ -54,6 +57,22 @@ static itg_status check_codes(const itg_pvalue *v, itg_error *err)
     return ITG_OK;
 }
 
+/* Checks that each scale's codes are 2^bits, with 0 among them. */
+static itg_status check_spans(const itg_pvalue *v, itg_error *err)
+{
+    const itg_quantizer *q = &v->q;
+    if (!itg_has_zero_points(q)) return ITG_OK;
+    for (int32_t i = 0; i < q->scale_count; i++) {
+        int64_t least, most;
+        itg_code_range(q, &v->shape, v->data, i, &least, &most);
+        if (most - least > (INT64_C(1) << q->bits) - 1)
+            return itg_fail(err, ITG_MISMATCH,
+                            "constant '%s': codes [%lld,%lld] of scale %d do not fit %d bits",
+                            v->name, (long long)least, (long long)most, (int)i, (int)q->bits);
+    }
+    return ITG_OK;
+}
+
 static itg_status check_value(itg_pvalue *v, itg_error *err)
 {
     char text[128];
@@ -70,7 +89,8 @@ static itg_status check_value(itg_pvalue *v, itg_error *err)
     if (!v->quantized) return ITG_OK;
     itg_status status = check_quantizer(v, err);
     if (status != ITG_OK || v->data == NULL || v->known != NULL) return status;
-    return check_codes(v, err);
+    status = check_codes(v, err);
+    return status == ITG_OK ? check_spans(v, err) : status;
 }
 
 /* Checks that ids are in the program, inputs are written before and outputs only here. */

@@ -1,4 +1,5 @@
 #include "recover/fit.h"
+#include "kernels/requant.h"
 #include "recover/round.h"
 #include "recover/solve.h"
 #include <stdlib.h>
@@ -207,6 +208,19 @@ static int64_t count_together(const itg_fit *f, int64_t sets)
     return each < ITG_ROUND_TOGETHER ? each : ITG_ROUND_TOGETHER;
 }
 
+/* Returns the zero point for which the codes reach as far over the real weights on either side. */
+static int32_t zero_of(const itg_round_channel *channels, int64_t count, int64_t n,
+                       const itg_fit_grid *grid)
+{
+    double lo = 0, hi = 0;
+    for (int64_t i = 0; i < count * n; i++) {
+        const double v = channels[i / n].v[i % n];
+        lo = v < lo ? v : lo;
+        hi = v > hi ? v : hi;
+    }
+    return hi > lo ? (int32_t)itg_round_half_even(-lo / (hi - lo) * (grid->hi - grid->lo)) : 0;
+}
+
 static bool make_room(const search *s, int64_t first, int64_t end, room *m)
 {
     const itg_fit *f = s->f;
@@ -235,12 +249,14 @@ static bool make_room(const search *s, int64_t first, int64_t end, room *m)
                                          .up = doubles + (3 * i + 1) * n,
                                          .down = doubles + (3 * i + 2) * n};
         }
+        int32_t zero = itg_fit_zero(s->codes, set);
+        if (s->codes->zero && !s->from) zero = zero_of(own, s->channels, n, s->grid);
         m->sets[m->count] = set;
         m->rounds[m->count++] = (itg_round){.channels = own,
                                             .count = s->channels,
                                             .n = n,
-                                            .lo = s->grid->lo,
-                                            .hi = s->grid->hi,
+                                            .lo = s->grid->lo - zero,
+                                            .hi = s->grid->hi - zero,
                                             .step = s->grid->step,
                                             .power_of_two = s->grid->power_of_two,
                                             .nearest = !f->options.round,
@@ -271,11 +287,13 @@ static size_t code_bytes(const search *s)
 }
 
 /* Searches codes and scales of the sets, and keeps them where they are better. */
-static void search_sets(const search *s, room *m)
+static void search_once(const search *s, room *m)
 {
     double before[ITG_ROUND_TOGETHER];
-    for (int64_t k = 0; k < m->count; k++)
+    for (int64_t k = 0; k < m->count; k++) {
         memcpy(m->rounds[k].channels->q, codes_of(s, m->sets[k]), code_bytes(s));
+        m->rounds[k].scale = s->codes->scale[m->sets[k]];
+    }
     itg_round_errors(m->rounds, m->count);
     for (int64_t k = 0; k < m->count; k++)
         before[k] = itg_round_energy(&m->rounds[k]);
@@ -285,7 +303,21 @@ static void search_sets(const search *s, room *m)
         if (r->zero || !(itg_round_energy(r) < before[k])) continue;
         memcpy(codes_of(s, m->sets[k]), r->channels->q, code_bytes(s));
         s->codes->scale[m->sets[k]] = r->scale;
+        if (s->codes->zero) s->codes->zero[m->sets[k]] = (uint8_t)(s->grid->lo - r->lo);
     }
+}
+
+/* Of zero points, those of the real weights and the middle. */
+static void search_sets(const search *s, room *m)
+{
+    search_once(s, m);
+    if (!s->codes->zero || m->rounds->stopped) return;
+    const int32_t middle = (s->grid->hi - s->grid->lo + 1) / 2;
+    for (int64_t k = 0; k < m->count; k++) {
+        m->rounds[k].lo = s->grid->lo - middle;
+        m->rounds[k].hi = s->grid->hi - middle;
+    }
+    search_once(s, m);
 }
 
 static void fit_sets_again(const search *s, room *m)

@@ -34,14 +34,19 @@ void itg_fit_deinit(itg_fit *fit);
 typedef struct itg_fit_codes {
     int32_t *q;          /* [channels][depth] */
     float *scale;        /* [scale_count] */
+    uint8_t *zero;       /* [scale_count]: zero points; NULL: none */
     int64_t scale_count; /* 1, or channels */
 } itg_fit_codes;
 
-/* The legal codes. */
+/* The legal codes: lo to hi, less the scale's zero point. */
 typedef struct itg_fit_grid {
     int32_t lo, hi, step;
     bool power_of_two;
 } itg_fit_grid;
+static inline int32_t itg_fit_zero(const itg_fit_codes *codes, int64_t scale)
+{
+    return codes->zero ? codes->zero[scale] : 0;
+}
 
 /* The threads that are worth waking for a layer of this size. */
 int itg_fit_threads(const itg_fit *fit);

@@ -45,6 +45,7 @@ static itg_round problem(const coupling *s, int64_t channel, const double *c, do
 {
     const itg_fit *f = s->f;
     int64_t n = f->layer->depth, g = channel / f->layer->rows;
+    const int32_t zero = itg_fit_zero(s->codes, channel);
     *out = (itg_round_channel){.h = f->h + g * n * n,
                                .order = f->order + g * n,
                                .v = f->v + channel * n,
@@ -56,8 +57,8 @@ static itg_round problem(const coupling *s, int64_t channel, const double *c, do
     return (itg_round){.channels = out,
                        .count = 1,
                        .n = n,
-                       .lo = s->grid->lo,
-                       .hi = s->grid->hi,
+                       .lo = s->grid->lo - zero,
+                       .hi = s->grid->hi - zero,
                        .step = s->grid->step,
                        .power_of_two = s->grid->power_of_two,
                        .scale = s->codes->scale[channel],

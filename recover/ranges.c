@@ -292,15 +292,17 @@ static itg_status try_ranges(choosing *x, bool *changed, itg_error *err)
 
 /* ---- the whole ---- */
 
-static double largest(const itg_layer *l, const float *weights, int64_t first, int64_t end)
+/* 0 is in it. */
+static void range_of(const itg_layer *l, const float *weights, int64_t first, int64_t end,
+                     double *lo, double *hi)
 {
-    double most = 0;
+    *lo = *hi = 0;
     for (int64_t c = first; c < end; c++)
         for (int64_t k = 0; k < l->depth; k++) {
-            const double w = fabs((double)weights[itg_layer_weight(l, c, k)]);
-            if (w > most) most = w;
+            const double w = (double)weights[itg_layer_weight(l, c, k)];
+            if (w < *lo) *lo = w;
+            if (w > *hi) *hi = w;
         }
-    return most;
 }
 
 /* Narrow weights would hide what activations lose. */
@@ -313,14 +315,19 @@ static itg_status widen(const choosing *x, itg_error *err)
         if (choice->bits >= WIDE_BITS) continue;
         const int64_t channels = itg_layer_channels(l) / choice->channel_count;
         double *t = itg_arena_array(x->s->arena, (size_t)choice->channel_count, sizeof *t);
-        if (!t) return itg_fail(err, ITG_NO_MEMORY, "no memory for weight thresholds");
-        for (int32_t c = 0; c < choice->channel_count; c++)
-            t[c] = largest(l, weights, c * channels, (c + 1) * channels);
+        uint8_t *zero = itg_arena_array(x->s->arena, (size_t)choice->channel_count, sizeof *zero);
+        if (!t || !zero) return itg_fail(err, ITG_NO_MEMORY, "no memory for weight thresholds");
+        for (int32_t c = 0; c < choice->channel_count; c++) {
+            double lo = 0, hi = 0;
+            range_of(l, weights, c * channels, (c + 1) * channels, &lo, &hi);
+            t[c] = choice->zero ? itg_asymmetric_range(WIDE_BITS, lo, hi, &zero[c]) : fmax(-lo, hi);
+        }
         *choice = (itg_edge_choice){.bits = WIDE_BITS,
                                     .method = choice->method,
                                     .passed_over = choice->passed_over,
                                     .channel_count = choice->channel_count,
-                                    .channel = t};
+                                    .channel = t,
+                                    .zero = choice->zero ? zero : NULL};
     }
     return ITG_OK;
 }

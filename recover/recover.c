@@ -100,19 +100,27 @@ static itg_status take_codes(reconstruction *x, itg_error *err)
     int64_t channels = itg_layer_channels(l), elements = channels * l->depth;
     x->codes =
         (itg_fit_codes){malloc((size_t)elements * sizeof *x->codes.q),
-                        malloc((size_t)q->scale_count * sizeof *x->codes.scale), q->scale_count};
+                        malloc((size_t)q->scale_count * sizeof *x->codes.scale),
+                        x->choice->zero ? malloc((size_t)q->scale_count) : NULL, q->scale_count};
     x->tried = malloc((size_t)q->scale_count * sizeof *x->tried);
     x->bias = malloc((size_t)channels * sizeof *x->bias);
     x->packed = malloc((size_t)elements * sizeof *x->packed);
-    if (!x->codes.q || !x->codes.scale || !x->tried || !x->bias || !x->packed)
+    const bool has_zeros = x->codes.zero || !x->choice->zero;
+    if (!x->codes.q || !x->codes.scale || !has_zeros || !x->tried || !x->bias || !x->packed)
         return itg_fail(err, ITG_NO_MEMORY, "no memory for the codes of a layer");
     memcpy(x->codes.scale, q->scale, (size_t)q->scale_count * sizeof *x->codes.scale);
     for (int64_t ch = 0; ch < channels; ch++)
         for (int64_t k = 0; k < l->depth; k++)
             x->codes.q[ch * l->depth + k] =
                 (int32_t)itg_load(q->storage, codes, itg_layer_weight(l, ch, k));
-    x->grid = (itg_fit_grid){(int32_t)q->qmin, (int32_t)q->qmax, q->bits == 1 ? 2 : 1,
-                             x->r->hw->power_of_two_scales};
+    x->grid = (itg_fit_grid){.lo = (int32_t)q->qmin,
+                             .hi = (int32_t)q->qmax,
+                             .step = q->bits == 1 ? 2 : 1,
+                             .power_of_two = x->r->hw->power_of_two_scales};
+    if (x->codes.zero) {
+        memcpy(x->codes.zero, x->choice->zero, (size_t)q->scale_count);
+        x->grid.lo = 0;
+    }
     return ITG_OK;
 }
 
@@ -122,12 +130,17 @@ static itg_status set_scales(reconstruction *x, itg_error *err)
     itg_strategy *s = x->r->s;
     const int32_t edge = x->layer->weight_edge;
     int64_t count = x->codes.scale_count;
-    const double steps = itg_symmetric_steps(x->choice->bits, x->grid.power_of_two);
+    const double steps =
+        itg_weight_steps(x->choice->bits, x->choice->zero != NULL, x->grid.power_of_two);
     double *t = itg_arena_array(s->arena, (size_t)count, sizeof *t);
     if (!t) return itg_fail(err, ITG_NO_MEMORY, "no memory for weight thresholds");
     for (int64_t i = 0; i < count; i++)
         t[i] = (double)x->codes.scale[i] * steps;
     x->choice->channel = t;
+    if (x->codes.zero) {
+        x->choice->zero = itg_arena_copy(s->arena, x->codes.zero, (size_t)count);
+        if (!x->choice->zero) return itg_fail(err, ITG_NO_MEMORY, "no memory for zero points");
+    }
     x->choice->codes = NULL;
     x->choice->code_count = 0;
     if (x->layer->is_float) return ITG_OK;
@@ -142,9 +155,13 @@ static itg_status set_codes(reconstruction *x, itg_error *err)
 {
     const itg_layer *l = x->layer;
     int64_t channels = itg_layer_channels(l);
-    for (int64_t ch = 0; ch < channels; ch++)
+    for (int64_t ch = 0; ch < channels; ch++) {
+        const int64_t scale = x->codes.scale_count == 1 ? 0 : ch;
+        const int32_t middle = x->choice->zero ? 1 << (x->choice->bits - 1) : 0;
+        const int32_t from = middle - itg_fit_zero(&x->codes, scale);
         for (int64_t k = 0; k < l->depth; k++)
-            x->packed[itg_layer_weight(l, ch, k)] = x->codes.q[ch * l->depth + k];
+            x->packed[itg_layer_weight(l, ch, k)] = x->codes.q[ch * l->depth + k] - from;
+    }
     return itg_strategy_set_codes(x->r->s, l->weight_edge, x->packed, channels * l->depth, err);
 }
 
@@ -192,6 +209,7 @@ static void free_codes(reconstruction *x)
 {
     free(x->codes.q);
     free(x->codes.scale);
+    free(x->codes.zero);
     free(x->tried);
     free(x->bias);
     free(x->packed);
@@ -215,6 +233,19 @@ static itg_status fit_width(recovery *r, const itg_layer *l, const itg_fit *fit,
     return status;
 }
 
+/* Sets zero points at another width: the same places of the range. */
+static itg_status scale_zero_points(itg_arena *arena, const itg_edge_choice *from,
+                                    itg_edge_choice *to, itg_error *err)
+{
+    const int32_t most = (1 << from->bits) - 1, span = (1 << to->bits) - 1;
+    uint8_t *zero = itg_arena_array(arena, (size_t)from->channel_count, sizeof *zero);
+    if (!zero) return itg_fail(err, ITG_NO_MEMORY, "no memory for zero points");
+    for (int32_t c = 0; c < from->channel_count; c++)
+        zero[c] = (uint8_t)((from->zero[c] * span + most / 2) / most);
+    to->zero = zero;
+    return ITG_OK;
+}
+
 /* Reconstructs the layer at each wanted width, and last at the strategy's own. */
 static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg_annotated **a,
                              itg_error *err)
@@ -227,7 +258,8 @@ static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg
         if (!(r->table->widths[l->weight_edge] >> bits & 1) || bits == own.bits) continue;
         *choice = own;
         choice->bits = bits;
-        status = fit_width(r, l, fit, a, err);
+        if (own.zero) status = scale_zero_points(r->s->arena, &own, choice, err);
+        if (status == ITG_OK) status = fit_width(r, l, fit, a, err);
         if (status == ITG_OK) *itg_recovered_entry(r->table, l->weight_edge, bits) = *choice;
         if (status == ITG_INFEASIBLE) status = ITG_OK; /* not with this width of its input */
     }

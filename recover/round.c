@@ -335,7 +335,9 @@ static double largest_scale(const itg_round *r)
     double most = 0, sum = 0;
     for (int64_t k = 0; k < r->count; k++)
         for (int64_t i = 0; i < r->n; i++) {
-            double v = r->channels[k].v[i], s = v > 0 ? v / r->hi : r->lo < 0 ? v / r->lo : 0;
+            const double v = r->channels[k].v[i];
+            const int32_t end = v > 0 ? r->hi : r->lo;
+            const double s = end != 0 ? v / end : 0;
             if (s > most) most = s;
             sum += fabs(v);
         }

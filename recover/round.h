@@ -17,7 +17,7 @@ typedef struct itg_round_channel {
 typedef struct itg_round {
     itg_round_channel *channels; /* [count] */
     int64_t count, n;
-    int32_t lo, hi; /* of the codes, which are lo, lo + step, ... */
+    int32_t lo, hi; /* of the codes, which are lo, lo + step, ...; lo <= 0 <= hi */
     int32_t step;   /* 1; 2: codes are -1 and 1 */
     bool power_of_two;
     bool nearest; /* codes are those nearest to v / s */
@@ -35,7 +35,7 @@ typedef struct itg_round {
 
 /* All of these work on several problems at a time, each by itself, and are quicker so where H is
  * large and the same for all; no more than ITG_ROUND_TOGETHER are of use. The problems have n,
- * codes, power_of_two, nearest and stop in common. */
+ * hi - lo, step, power_of_two, nearest and stop in common. */
 
 enum { ITG_ROUND_TOGETHER = 64 };
 

@@ -19,7 +19,9 @@ itg_status itg_recovered_apply(const itg_recovered *table, itg_strategy *s, itg_
     for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++) {
         const itg_edge_choice *made = itg_recovered_entry(table, e, s->edges[e].bits);
         const int32_t passed_over = s->edges[e].passed_over;
-        if (!made->codes || made->channel_count != s->edges[e].channel_count) continue;
+        if (!made->codes || made->channel_count != s->edges[e].channel_count ||
+            (made->zero != NULL) != (s->edges[e].zero != NULL))
+            continue; /* made for another spec */
         status = itg_strategy_set_edge(s, e, made, err);
         s->edges[e].passed_over = passed_over;
     }
@@ -35,6 +37,8 @@ static void pack_choice(const itg_edge_choice *c, itg_strbuf *out)
     itg_pack(out, range, 2, sizeof *range);
     itg_pack_int(out, c->channel_count);
     itg_pack(out, c->channel, (size_t)c->channel_count, sizeof *c->channel);
+    itg_pack_int(out, c->zero != NULL);
+    itg_pack(out, c->zero, c->zero ? (size_t)c->channel_count : 0, 1);
     itg_pack_int(out, c->code_count);
     itg_pack(out, c->codes, (size_t)itg_packed_bytes(c->code_count, c->bits), 1);
     itg_pack_int(out, c->bias ? c->bias_count : 0);
@@ -78,6 +82,9 @@ static void unpack_choice(itg_unpacker *u, itg_arena *arena, int32_t bits, itg_e
     for (int32_t i = 0; u->status == ITG_OK && i < c.channel_count; i++)
         if (!(c.channel[i] >= 0) || isinf(c.channel[i]))
             itg_unpack_refuse(u, "the threshold of a channel is %g", c.channel[i]);
+    const int64_t zeros = itg_unpack_int(u, 0, 1, "whether there are zero points");
+    const uint8_t *zero = unpack_items(u, arena, zeros * c.channel_count, sizeof *zero);
+    c.zero = zeros ? zero : NULL;
     c.code_count = itg_unpack_int(u, 1, MOST_CODES, "a number of codes");
     c.codes = unpack_items(u, arena, itg_packed_bytes(c.code_count, bits), 1);
     if (c.codes && !itg_packed_ends(c.codes, bits, c.code_count))

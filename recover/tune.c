@@ -30,7 +30,7 @@ static itg_edge_choice *choice_of(const tuner *t, int32_t layer)
 
 static double steps_of(const tuner *t, const itg_edge_choice *choice)
 {
-    return itg_symmetric_steps(choice->bits, t->o->hw->power_of_two_scales);
+    return itg_weight_steps(choice->bits, choice->zero != NULL, t->o->hw->power_of_two_scales);
 }
 
 static itg_status annotate(const tuner *t, itg_annotated **out, itg_error *err)

@@ -29,7 +29,9 @@ typedef struct annotate {
 itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, double lo, double hi,
                                     bool power_of_two, float *scale, itg_quantizer *out,
                                     itg_error *err);
-/* Returns the scale of a symmetric signed weight channel with threshold t; 0: empty range. */
+/* The quantizer of weights with zero points (itg_has_zero_points), without its scales. */
+itg_quantizer annotate_asymmetric_weights(int32_t bits);
+/* Returns the scale of a weight channel with threshold t; 0: empty range. */
 float annotate_weight_scale(const itg_quantizer *q, double t, bool power_of_two);
 
 /* The sums of a mac node, with the terms of each output channel in order. */

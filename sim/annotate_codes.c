@@ -65,7 +65,7 @@ itg_status annotate_check_codes(annotate *x, itg_id node, const itg_edge_choice 
                                            "strategy: %" PRId64 " codes of its weights, expected "
                                            "%" PRId64,
                                            choice->code_count, elements));
-    for (int64_t i = 0; i < elements; i++) {
+    for (int64_t i = 0; i < elements && !source->least; i++) {
         int64_t code = itg_packed_get(choice->codes, q->bits, q->is_signed, i);
         if (code < q->qmin || code > q->qmax)
             return fail_codes(x, node,

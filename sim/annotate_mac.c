@@ -21,6 +21,7 @@ typedef struct mac {
     const itg_hw_spec *spec;
     itg_quantizer xq, wq; /* wq.scale is `scale` below */
     float *scale;         /* [scale_count] */
+    const uint8_t *zero;  /* as itg_encoding */
     const float *bias;
     itg_constant_source source;  /* of the codes; source.q is &wq */
     const itg_constant *codes;   /* for the scales at the last take_codes; held; NULL: none */
@@ -59,8 +60,32 @@ static itg_status setup_geometry(mac *m, const itg_edge_choice *choice)
     bool last_axis = node->op == ITG_OP_MATMUL;
     m->channels = last_axis ? w->shape.dims[w->shape.rank - 1] : w->shape.dims[0];
     m->depth = elements / m->channels;
-    m->source = (itg_constant_source){w->data, NULL, w->shape, &m->wq, last_axis};
+    m->source = (itg_constant_source){
+        .data = w->data, .shape = w->shape, .q = &m->wq, .last_axis = last_axis};
     return take_bias(m, choice);
+}
+
+/* Sets the quantizer, without its scales, and the codes that each scale has. */
+static itg_status set_zero_points(mac *m, const itg_edge_choice *choice)
+{
+    itg_arena *arena = m->x->a->arena;
+    const int32_t count = choice->channel_count, span = (1 << choice->bits) - 1;
+    if (!choice->zero)
+        return annotate_fail(m->x, m->node, ITG_MISMATCH,
+                             "strategy: its weights have no zero points");
+    m->wq = annotate_asymmetric_weights(choice->bits);
+    m->zero = itg_arena_copy(arena, choice->zero, (size_t)count);
+    int32_t *least = itg_arena_array(arena, (size_t)count, sizeof *least);
+    if (!m->zero || !least) return itg_no_memory(m->x->err);
+    for (int32_t c = 0; c < count; c++) {
+        if (choice->zero[c] > span)
+            return annotate_fail(m->x, m->node, ITG_MISMATCH,
+                                 "strategy: a zero point of its weights has more bits than they");
+        least[c] = -(int32_t)choice->zero[c];
+    }
+    m->source.least = least;
+    m->source.span = span;
+    return ITG_OK;
 }
 
 static itg_status weight_quantizer(mac *m, int32_t edge)
@@ -78,9 +103,14 @@ static itg_status weight_quantizer(mac *m, int32_t edge)
     m->scale = itg_arena_array(x->a->arena, (size_t)count, sizeof *m->scale);
     if (!m->scale) return itg_no_memory(x->err);
     float one = 1.0f, largest = 0.0f;
-    itg_status status = annotate_range_quantizer(&x->hw->dtypes[dtype], choice->bits, -1, 1, false,
-                                                 &one, &m->wq, x->err);
+    itg_status status = x->hw->dtypes[dtype].zero_point
+                            ? set_zero_points(m, choice)
+                            : annotate_range_quantizer(&x->hw->dtypes[dtype], choice->bits, -1, 1,
+                                                       false, &one, &m->wq, x->err);
     if (status != ITG_OK) return status;
+    if (choice->zero && !m->zero)
+        return annotate_fail(x, m->node, ITG_MISMATCH,
+                             "strategy: zero points of weights, which the hardware does not have");
     for (int32_t c = 0; c < count; c++) {
         if (!(choice->channel[c] >= 0 && choice->channel[c] <= (double)FLT_MAX))
             return annotate_fail(x, m->node, ITG_MISMATCH,
@@ -385,7 +415,7 @@ static itg_status quantize_mac(mac *m, itg_node_note *note, itg_value_note *outp
     for (int32_t v = 0; v < outputs->encoding_count && status == ITG_OK; v++)
         status = set_encoding(m, &outputs->encodings[v], note->activation);
     if (status != ITG_OK) return status;
-    itg_encoding weights = {.q = m->wq, .constant = m->codes};
+    itg_encoding weights = {.q = m->wq, .constant = m->codes, .zero = m->zero};
     return annotate_add_encoding(m->x, m->x->g->nodes[m->node].inputs[1], &weights,
                                  &m->x->a->edges[weight_edge].encoding);
 }
@@ -405,7 +435,7 @@ itg_status annotate_float_weights(annotate *x, itg_id node)
         if (status == ITG_OK) status = weight_quantizer(&m, e);
         if (status == ITG_OK) status = settle_codes(&m, choice);
         if (status != ITG_OK) return status;
-        itg_encoding weights = {.q = m.wq, .constant = m.codes};
+        itg_encoding weights = {.q = m.wq, .constant = m.codes, .zero = m.zero};
         status = annotate_add_encoding(x, x->a->edges[e].value, &weights, &x->a->edges[e].encoding);
         itg_cache_release(x->a->cache, m.codes); /* as below */
         return status;

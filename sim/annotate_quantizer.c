@@ -1,5 +1,6 @@
 /* Computes quantizers from ranges (docs/arithmetic.md 2.2). */
 #include "sim/annotate.h"
+#include "kernels/constants.h"
 #include "kernels/math.h"
 #include <math.h>
 
@@ -30,6 +31,22 @@ double itg_symmetric_steps(int32_t bits, bool power_of_two)
     return power_of_two || bits == 1 ? steps : steps - 1;
 }
 
+double itg_weight_steps(int32_t bits, bool has_zero_point, bool power_of_two)
+{
+    return has_zero_point ? (itg_ldexp(1.0, bits) - 1) / 2
+                          : itg_symmetric_steps(bits, power_of_two);
+}
+
+double itg_asymmetric_range(int32_t bits, double lo, double hi, uint8_t *zero)
+{
+    const double most = itg_ldexp(1.0, bits) - 1;
+    *zero = 0;
+    if (!(hi - lo > 0)) return 0;
+    const double z = itg_round_half_even(-lo / ((hi - lo) / most));
+    *zero = (uint8_t)(z > most ? most : z);
+    return (hi - lo) / 2;
+}
+
 static bool scale_is_empty(float scale)
 {
     return !(scale >= SCALE_MIN);
@@ -37,8 +54,9 @@ static bool scale_is_empty(float scale)
 
 float annotate_weight_scale(const itg_quantizer *q, double t, bool power_of_two)
 {
-    float scale = range_scale(t, itg_symmetric_steps(q->bits, false), power_of_two,
-                              itg_symmetric_steps(q->bits, true));
+    const bool has_zero_points = itg_has_zero_points(q);
+    float scale = range_scale(t, itg_weight_steps(q->bits, has_zero_points, false), power_of_two,
+                              itg_weight_steps(q->bits, has_zero_points, true));
     return scale_is_empty(scale) ? 0.0f : scale;
 }
 
@@ -61,6 +79,18 @@ static void set_codes(const itg_hw_dtype *dtype, int32_t bits, itg_quantizer *q)
         q->qmax = steps - 1;
         q->qmin = dtype->zero_point || dtype->full_range ? -steps : -(steps - 1);
     }
+}
+
+itg_quantizer annotate_asymmetric_weights(int32_t bits)
+{
+    const int64_t most = ((int64_t)1 << bits) - 1;
+    return (itg_quantizer){.bits = bits,
+                           .is_signed = true,
+                           .storage = bits < 8 ? ITG_S8 : ITG_S16,
+                           .qmin = -most,
+                           .qmax = most,
+                           .axis = -1,
+                           .scale_count = 1};
 }
 
 itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, double lo, double hi,

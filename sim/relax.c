@@ -71,13 +71,26 @@ static itg_status refine(relaxing *x, itg_quantizer *q, int32_t k)
     return ITG_OK;
 }
 
-static itg_status take_codes(relaxing *x, itg_id v, itg_encoding *encoding)
+/* k: as refine. Codes of weights with zero points stay within their channel's unless is_wide. */
+static itg_status take_codes(relaxing *x, itg_id v, itg_encoding *encoding, int32_t k, bool is_wide)
 {
     const itg_value *value = &x->from->graph->values[v];
+    const itg_quantizer *from =
+        &x->from->values[v].encodings[encoding - x->a->values[v].encodings].q;
+    const int32_t span = encoding->zero ? ((1 << from->bits) - 1) << k : 0;
+    int32_t *least = NULL;
+    if (encoding->zero && !is_wide) {
+        least = itg_arena_array(x->a->arena, (size_t)from->scale_count, sizeof *least);
+        if (!least) return no_memory(x);
+        for (int32_t c = 0; c < from->scale_count; c++)
+            least[c] = -((int32_t)encoding->zero[c] << k);
+    }
     const itg_constant_source source = {.data = value->data,
                                         .shape = value->shape,
                                         .q = &encoding->q,
-                                        .last_axis = encoding->q.axis > 0};
+                                        .last_axis = encoding->q.axis > 0,
+                                        .least = least,
+                                        .span = span};
     encoding->constant =
         itg_constant_take(x->a->cache, x->from->content ? &x->from->content[v] : NULL, &source);
     return encoding->constant ? ITG_OK : no_memory(x);
@@ -103,7 +116,10 @@ static itg_status relax_encoding(relaxing *x, itg_id v, int32_t index)
     encoding->q.storage = ITG_S32;
     encoding->clamp_lo = encoding->q.qmin;
     encoding->clamp_hi = encoding->q.qmax;
-    return status == ITG_OK && x->from->graph->values[v].data ? take_codes(x, v, encoding) : status;
+    return status == ITG_OK && x->from->graph->values[v].data
+               ? take_codes(x, v, encoding, x->r->unrounded[site] ? x->finer[place] : 0,
+                            x->r->unclipped[site])
+               : status;
 }
 
 /* Widens sites whose values pass codes on to the largest range among them. */

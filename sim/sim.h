@@ -134,6 +134,11 @@ typedef struct itg_threshold_target {
 } itg_threshold_target;
 /* The threshold of a symmetric signed quantizer, in scales. Of one bit: 1. */
 double itg_symmetric_steps(int32_t bits, bool power_of_two);
+/* The threshold of weights with a zero point that range from lo to hi, which is half their range,
+ * and how many of their 2^bits codes lie below 0. lo <= 0 <= hi. */
+double itg_asymmetric_range(int32_t bits, double lo, double hi, uint8_t *zero);
+/* The threshold of weights, in scales. */
+double itg_weight_steps(int32_t bits, bool has_zero_point, bool power_of_two);
 /* Estimates [lo, hi], lo <= 0 <= hi, from statistics in exact double arithmetic, without libm. A
  * constant zero gives [0,0]. lo < 0 only if there are negative values, hi > 0 only if there are
  * positive ones, whatever the target. MSE, KL with power_of_two: the range of the grid itself,
@@ -161,8 +166,12 @@ typedef struct itg_edge_choice {
     int32_t channel_count; /* weight edges: 1, or one per output channel; else 0 */
     const double *channel; /* [channel_count] resolved t of each channel; borrowed from the
                               strategy's arena */
+    /* Weight edges with zero points: [channel_count], as itg_encoding has it; in the strategy's
+     * arena. Else NULL. */
+    const uint8_t *zero;
     /* Weight edges: the codes of all elements in order, packed (base/packed.h) in two's complement
-     * of `bits`; in the strategy's arena. NULL: the nearest codes. */
+     * of `bits`, with zero points counted from the middle one (itg_constant_source); in the
+     * strategy's arena. NULL: the nearest codes. */
     const unsigned char *codes;
     int64_t code_count;
     /* Weight edges: the bias of each output channel, in place of the model's; in the strategy's

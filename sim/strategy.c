@@ -56,7 +56,11 @@ static itg_status copy_channels(itg_strategy *s, itg_edge_choice *edge, itg_erro
     if (edge->channel_count == 0) return ITG_OK;
     edge->channel = itg_arena_copy(s->arena, edge->channel,
                                    sizeof *edge->channel * (size_t)edge->channel_count);
-    return edge->channel ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for weight thresholds");
+    const bool has_zero = edge->zero != NULL;
+    if (has_zero) edge->zero = itg_arena_copy(s->arena, edge->zero, (size_t)edge->channel_count);
+    return edge->channel && (edge->zero || !has_zero)
+               ? ITG_OK
+               : itg_fail(err, ITG_NO_MEMORY, "no memory for weight thresholds");
 }
 
 static itg_status copy_bias(itg_strategy *s, itg_edge_choice *edge, itg_error *err)
@@ -170,21 +174,26 @@ void itg_uniform_methods(const itg_choice_space *space, itg_threshold_method wei
         group_methods[i] = space->groups[i].is_weight ? weight_method : activation_method;
 }
 
-/* Whether annotate will choose a spec with a scale per channel for a weight's node. The widths of
- * weight and activation decide it. */
-static bool is_per_channel(const itg_threshold_cache *cache, int32_t e, const int32_t *group_bits,
-                           int32_t passed_over)
+/* Sets what the spec that annotate will choose for a weight's node says of scales and zero points.
+ * The widths of weight and activation decide it. */
+static void set_kind_of_weights(const itg_threshold_cache *cache, int32_t e,
+                                const int32_t *group_bits, itg_threshold_choice *c)
 {
     const itg_choice_space *space = cache->space;
     const itg_edge_ref *edges = space->edges;
-    if (!cache->topology[edges[e].node]) return cache->hw->float_weights_per_channel;
-    int32_t x = e > 0 && edges[e - 1].node == edges[e].node ? space->edge_group[e - 1]
-                                                            : -1; /* slot 0 precedes slot 1 */
-    int32_t x_bits = x < 0 ? 0 : group_bits[x];
-    const itg_hw_spec *spec =
-        itg_hardware_match(cache->hw, cache->g->nodes[edges[e].node].op, &x_bits, x >= 0,
-                           group_bits[space->edge_group[e]], passed_over);
-    return spec && spec->per_channel;
+    uint32_t dtypes = cache->hw->float_weight_mask;
+    c->per_channel = cache->hw->float_weights_per_channel;
+    if (cache->topology[edges[e].node]) {
+        int32_t x = e > 0 && edges[e - 1].node == edges[e].node ? space->edge_group[e - 1]
+                                                                : -1; /* slot 0 precedes slot 1 */
+        int32_t x_bits = x < 0 ? 0 : group_bits[x];
+        const itg_hw_spec *spec = itg_hardware_match(cache->hw, cache->g->nodes[edges[e].node].op,
+                                                     &x_bits, x >= 0, c->bits, c->passed_over);
+        c->per_channel = spec && spec->per_channel;
+        dtypes = spec ? spec->weight_mask : 0;
+    }
+    const int32_t dtype = itg_hardware_dtype_for(cache->hw, dtypes, c->bits, true);
+    c->zero_points = dtype >= 0 && cache->hw->dtypes[dtype].zero_point;
 }
 
 /* Marks the nodes of the group's weights, and what is fused into them. */
@@ -234,13 +243,13 @@ static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int3
     const itg_id node = cache->space->edges[e].node;
     if (group < 0) return ITG_OK;
     if (node != ITG_NONE && cache->topology[node] && !s->node_conds[node]) return ITG_OK;
-    bool is_weight = cache->space->groups[group].is_weight;
-    const itg_threshold_choice c = {group_bits[group],
-                                    node == ITG_NONE ? ITG_THRESHOLD_MAX : group_methods[group],
-                                    group_passed_over ? group_passed_over[group] : 0};
+    itg_threshold_choice c = {.bits = group_bits[group],
+                              .method = node == ITG_NONE ? ITG_THRESHOLD_MAX : group_methods[group],
+                              .passed_over = group_passed_over ? group_passed_over[group] : 0,
+                              .is_weight = cache->space->groups[group].is_weight};
     const itg_threshold_entry *found = NULL;
-    bool per_channel = is_weight && is_per_channel(cache, e, group_bits, c.passed_over);
-    itg_status status = itg_threshold_lookup(cache, e, is_weight, per_channel, &c, &found, err);
+    if (c.is_weight) set_kind_of_weights(cache, e, group_bits, &c);
+    itg_status status = itg_threshold_lookup(cache, e, &c, &found, err);
     if (status != ITG_OK) return status;
     s->edge_conds[e] = true;
     s->edges[e] = (itg_edge_choice){.bits = c.bits,
@@ -249,7 +258,8 @@ static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int3
                                     .lo = found->lo,
                                     .hi = found->hi,
                                     .channel_count = found->channel_count,
-                                    .channel = found->channel};
+                                    .channel = found->channel,
+                                    .zero = found->zero};
     return copy_channels(s, &s->edges[e], err);
 }
 

@@ -79,6 +79,24 @@ static void read_channels(reader *r, const itg_json_value *array, itg_edge_choic
     edge->channel_count = (int32_t)count;
 }
 
+/* Weights have them at 2 to 8 bits; annotate refuses others. */
+static void read_zero_points(reader *r, const itg_json_value *array, itg_edge_choice *edge)
+{
+    const int64_t most = edge->bits < 8 ? ((int64_t)1 << edge->bits) - 1 : UINT8_MAX;
+    const size_t count = count_channels(r, array, "zero points");
+    if (count == 0) return;
+    if (count != (size_t)edge->channel_count) {
+        itg_json_refuse(&r->t, array, ITG_BAD_FILE,
+                        "expected %d zero points, as there are channels", (int)edge->channel_count);
+        return;
+    }
+    uint8_t *zero = itg_arena_array(r->s->arena, count, sizeof *zero);
+    if (!zero) itg_json_refuse(&r->t, array, ITG_NO_MEMORY, "no memory for %zu zero points", count);
+    for (size_t i = 0; i < count && r->t.status == ITG_OK; i++)
+        zero[i] = (uint8_t)itg_json_int_of(&r->t, itg_json_at(array, i), 0, most);
+    edge->zero = zero;
+}
+
 static void read_bias(reader *r, const itg_json_value *array, itg_edge_choice *edge)
 {
     size_t count = count_channels(r, array, "biases");
@@ -108,7 +126,7 @@ static void read_range(reader *r, const itg_json_value *v, itg_edge_choice *edge
  * yet. */
 static void read_threshold(reader *r, const itg_json_value *v, itg_edge_choice *edge)
 {
-    static const char *const keys[] = {"method", "lo",   "hi",          "channels",
+    static const char *const keys[] = {"method", "lo",   "hi",          "channels", "zero_points",
                                        "codes",  "bias", "passed_over", NULL};
     bool is_object = itg_json_typeof(v) == ITG_JSON_OBJECT;
     if (edge->bits == 0 && itg_json_typeof(v) != ITG_JSON_NULL)
@@ -124,13 +142,16 @@ static void read_threshold(reader *r, const itg_json_value *v, itg_edge_choice *
     const itg_json_value *channels = itg_json_find(v, "channels");
     const itg_json_value *codes = itg_json_find(v, "codes"), *bias = itg_json_find(v, "bias");
     const itg_json_value *passed_over = itg_json_find(v, "passed_over");
-    size_t expected = 2u + (codes ? 1u : 0u) + (bias ? 1u : 0u) + (passed_over ? 1u : 0u);
+    const itg_json_value *zero = itg_json_find(v, "zero_points");
+    size_t expected =
+        2u + (codes ? 1u : 0u) + (bias ? 1u : 0u) + (passed_over ? 1u : 0u) + (zero ? 1u : 0u);
     if (passed_over)
         edge->passed_over = (int32_t)itg_json_int_of(&r->t, passed_over, 0, MOST_PASSED_OVER);
-    if ((channels || codes || bias) && (!channels || itg_json_length(v) > expected))
+    if ((channels || zero || codes || bias) && (!channels || itg_json_length(v) > expected))
         itg_json_refuse(
             &r->t, v, ITG_BAD_FILE,
-            "expected either 'channels' and perhaps 'codes' and 'bias', or 'lo' and 'hi'");
+            "expected either 'channels' and perhaps 'zero_points', 'codes' and 'bias', or 'lo' and "
+            "'hi'");
     if (codes) edge->code_count = itg_json_bool_of(&r->t, codes);
     if (bias) read_bias(r, bias, edge);
     if (r->t.status != ITG_OK) return;
@@ -138,6 +159,7 @@ static void read_threshold(reader *r, const itg_json_value *v, itg_edge_choice *
         read_channels(r, channels, edge);
     else
         read_range(r, v, edge);
+    if (zero && r->t.status == ITG_OK) read_zero_points(r, zero, edge);
 }
 
 static void read_edges(reader *r, const itg_json_value *strategy)

@@ -30,6 +30,10 @@ static void put_threshold(itg_json_writer *w, const itg_edge_choice *c)
         for (int32_t i = 0; i < c->channel_count; i++)
             itg_json_put_hex(w, NULL, c->channel[i]);
         itg_json_end(w, ']');
+        if (c->zero) itg_json_begin_as(w, "zero_points", '[', ITG_JSON_TIGHT);
+        for (int32_t i = 0; c->zero && i < c->channel_count; i++)
+            itg_json_put_int(w, NULL, c->zero[i]);
+        if (c->zero) itg_json_end(w, ']');
         if (c->codes) itg_json_put_bool(w, "codes", true);
         if (c->bias) itg_json_begin_as(w, "bias", '[', ITG_JSON_TIGHT);
         for (int32_t i = 0; i < c->bias_count; i++)

@@ -1,6 +1,7 @@
 /* Resolves thresholds from statistics and weights. */
 #include "sim/threshold_cache.h"
 #include "kernels/math.h"
+#include "kernels/requant.h"
 #include <stdlib.h>
 
 #define BITS_SLOTS 33
@@ -13,6 +14,17 @@ void itg_threshold_cache_destroy(itg_threshold_cache *cache)
     free(cache->slots);
     itg_arena_destroy(cache->arena);
     free(cache);
+}
+
+static bool may_have_zero_points(const itg_hardware *hw, const itg_choice_space *space)
+{
+    uint32_t weights = 0;
+    for (int32_t i = 0; i < space->group_count; i++)
+        if (space->groups[i].is_weight) weights |= space->groups[i].dtype_mask;
+    bool may = false;
+    for (int32_t i = 0; i < hw->dtype_count; i++)
+        may |= (weights >> i & 1) != 0 && hw->dtypes[i].zero_point;
+    return may;
 }
 
 itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw,
@@ -30,8 +42,9 @@ itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw
     for (int32_t i = 0; i < space->group_count; i++)
         if (space->groups[i].alternatives > cache->alternatives)
             cache->alternatives = space->groups[i].alternatives;
-    cache->slot_count = (size_t)space->edge_count * (size_t)cache->alternatives * 2 * BITS_SLOTS *
-                        ITG_THRESHOLD_METHOD_COUNT;
+    cache->kinds = may_have_zero_points(hw, space) ? 4 : 2;
+    cache->slot_count = (size_t)space->edge_count * (size_t)cache->alternatives *
+                        (size_t)cache->kinds * BITS_SLOTS * ITG_THRESHOLD_METHOD_COUNT;
     cache->arena = itg_arena_create(0);
     cache->slots = calloc(cache->slot_count + 1, sizeof *cache->slots);
     if (cache->arena)
@@ -55,10 +68,11 @@ itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw
 }
 
 static _Atomic(itg_threshold_entry *) *slot_of(const itg_threshold_cache *cache, int32_t edge,
-                                               bool per_channel, const itg_threshold_choice *c)
+                                               const itg_threshold_choice *c)
 {
     size_t row = (size_t)edge * (size_t)cache->alternatives + (size_t)c->passed_over;
-    row = (row * 2 + per_channel) * BITS_SLOTS + (size_t)c->bits;
+    row = row * (size_t)cache->kinds + 2 * c->zero_points + c->per_channel;
+    row = row * BITS_SLOTS + (size_t)c->bits;
     return &cache->slots[row * ITG_THRESHOLD_METHOD_COUNT + (size_t)c->method];
 }
 
@@ -75,8 +89,9 @@ static itg_status set_range(_Atomic(itg_threshold_entry *) *slot, double lo, dou
 itg_status itg_threshold_cache_set(itg_threshold_cache *cache, int32_t edge,
                                    const itg_edge_choice *choice, itg_error *err)
 {
-    const itg_threshold_choice c = {choice->bits, choice->method, choice->passed_over};
-    return set_range(slot_of(cache, edge, false, &c), choice->lo, choice->hi, err);
+    const itg_threshold_choice c = {
+        .bits = choice->bits, .method = choice->method, .passed_over = choice->passed_over};
+    return set_range(slot_of(cache, edge, &c), choice->lo, choice->hi, err);
 }
 
 /* What was set, as slot, lo, hi; slot -1 ends. */
@@ -95,8 +110,9 @@ void itg_threshold_cache_pack(const itg_threshold_cache *cache, itg_strbuf *out)
 static bool is_activation(const itg_threshold_cache *cache, int64_t slot)
 {
     const int64_t width = (int64_t)BITS_SLOTS * ITG_THRESHOLD_METHOD_COUNT;
-    const int32_t group = cache->space->edge_group[slot / (2 * width * cache->alternatives)];
-    return group >= 0 && !cache->space->groups[group].is_weight && slot / width % 2 == 0;
+    const int64_t slots = width * cache->kinds;
+    const int32_t group = cache->space->edge_group[slot / (slots * cache->alternatives)];
+    return group >= 0 && !cache->space->groups[group].is_weight && slot / width % cache->kinds == 0;
 }
 
 void itg_threshold_cache_unpack(itg_unpacker *u, itg_threshold_cache *cache)
@@ -124,52 +140,96 @@ static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_
     return dtype < 0 ? NULL : &cache->hw->dtypes[dtype];
 }
 
+/* Returns the step of a stated grid. */
+static double stated_step(const itg_stated *s, int64_t i)
+{
+    return (s->hi[i] - s->lo[i]) / (itg_ldexp(1.0, s->bits) - 1);
+}
+
 /* Returns the largest magnitude that counts of a stated range on a symmetric grid of as many bits
  * or more, with the same step. The lowest code has no counterpart, and does not count. */
 static double stated_magnitude(const itg_stated *s, int64_t i, int32_t bits)
 {
-    const double step = (s->hi[i] - s->lo[i]) / (itg_ldexp(1.0, s->bits) - 1);
+    const double step = stated_step(s, i);
     if (bits > s->bits) return step * itg_symmetric_steps(bits, false);
     return -s->lo[i] - step > s->hi[i] * (1 + 1e-9) ? -s->lo[i] - step : s->hi[i];
 }
 
-/* Sets the range of the grid that the file states for the weight, so that its codes result again,
- * also among those of a wider grid; false: there is none. axis: of the channels. */
-static bool stated_weight(const itg_value *w, const itg_threshold_target *target, int32_t axis,
-                          int64_t channel, double *lo, double *hi)
+/* Weights that share a threshold. */
+typedef struct channel {
+    const itg_value *weights;
+    const float *first;
+    int64_t depth, stride, index;
+    int32_t axis; /* of the channels; -1: all weights */
+} channel;
+
+static channel channel_of(const itg_value *w, bool per_channel, bool last_axis, int64_t depth,
+                          int64_t index)
 {
-    const itg_stated *s = w->stated;
-    if (!s || s->bits > target->bits || (s->count > 1 && s->axis != axis)) return false;
-    *hi = stated_magnitude(s, s->count > 1 ? channel : 0, target->bits);
+    const float *data = w->data;
+    if (!per_channel) return (channel){w, data, depth, 1, 0, -1};
+    return last_axis ? (channel){w,     data + index,     depth, w->shape.dims[w->shape.rank - 1],
+                                 index, w->shape.rank - 1}
+                     : (channel){w, data + index * depth, depth, 1, index, 0};
+}
+
+/* The same for a grid with a zero point: where the weights lie on the stated one. */
+static bool stated_codes(const channel *c, const itg_stated *s, int64_t i, int32_t bits, double *lo,
+                         double *hi)
+{
+    const double step = stated_step(s, i), most = itg_ldexp(1.0, bits) - 1;
+    double least = 0, greatest = 0;
+    for (int64_t k = 0; step > 0 && k < c->depth; k++) {
+        const double code = itg_round_half_even((double)c->first[k * c->stride] / step);
+        least = code < least ? code : least;
+        greatest = code > greatest ? code : greatest;
+    }
+    *lo = least * step;
+    *hi = (least + most) * step;
+    return step > 0 && greatest - least <= most;
+}
+
+/* Sets the range of the grid that the file states for the weights, so that its codes result again,
+ * also among those of a wider grid; false: there is none. */
+static bool stated_weights(const channel *c, const itg_threshold_target *target, double *lo,
+                           double *hi)
+{
+    const itg_stated *s = c->weights->stated;
+    if (!s || (s->count > 1 && s->axis != c->axis)) return false;
+    const int64_t i = s->count > 1 ? c->index : 0;
+    if (!target->symmetric) return stated_codes(c, s, i, target->bits, lo, hi);
+    if (s->bits > target->bits) return false;
+    *hi = stated_magnitude(s, i, target->bits);
     *lo = -*hi;
     return true;
 }
 
 static itg_status weight_entry(const itg_threshold_cache *cache, const itg_edge_ref *edge,
-                               const itg_threshold_target *target, itg_threshold_method method,
-                               bool per_channel, itg_threshold_entry **out, itg_error *err)
+                               const itg_threshold_target *target,
+                               const itg_threshold_choice *choice, itg_threshold_entry **out,
+                               itg_error *err)
 {
     const itg_value *w = &cache->g->values[edge->value];
     int64_t elements = 0;
     bool last_axis = cache->g->nodes[edge->node].op == ITG_OP_MATMUL;
     if (!itg_shape_elements(&w->shape, &elements) || w->shape.rank < 1 || elements < 1)
         return itg_fail(err, ITG_UNSUPPORTED, "a weight without elements");
-    int64_t channels = per_channel ? w->shape.dims[last_axis ? w->shape.rank - 1 : 0] : 1,
-            depth = elements / channels;
-    itg_threshold_entry *made = calloc(1, sizeof *made + sizeof(double) * (size_t)channels);
+    int64_t channels = choice->per_channel ? w->shape.dims[last_axis ? w->shape.rank - 1 : 0] : 1;
+    itg_threshold_entry *made =
+        calloc(1, sizeof *made + (sizeof(double) + sizeof *made->zero) * (size_t)channels);
     if (!made) return itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds of '%s'", w->name);
     made->channel_count = (int32_t)channels;
+    uint8_t *zero = target->symmetric ? NULL : (uint8_t *)(made->channel + channels);
+    made->zero = zero;
     itg_status status = ITG_OK;
     for (int64_t c = 0; c < channels && status == ITG_OK; c++) {
         double lo = 0, hi = 0;
-        const float *first = (const float *)w->data + (!per_channel ? 0
-                                                       : last_axis  ? c
-                                                                    : c * depth);
-        int64_t stride = per_channel && last_axis ? channels : 1;
-        if ((w->stated && w->stated->count > 1 && !per_channel) ||
-            !stated_weight(w, target, last_axis ? w->shape.rank - 1 : 0, c, &lo, &hi))
-            status = itg_threshold_constant(method, first, depth, stride, 1, target, &lo, &hi, err);
-        made->channel[c] = -lo > hi ? -lo : hi;
+        const channel one = channel_of(w, choice->per_channel, last_axis, elements / channels, c);
+        if (!stated_weights(&one, target, &lo, &hi))
+            status = itg_threshold_constant(choice->method, one.first, one.depth, one.stride, 1,
+                                            target, &lo, &hi, err);
+        made->channel[c] =
+            zero ? itg_asymmetric_range(target->bits, lo, hi, &zero[c]) : (-lo > hi ? -lo : hi);
     }
     if (status != ITG_OK)
         free(made);
@@ -231,17 +291,17 @@ static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_r
     return status;
 }
 
-itg_status itg_threshold_lookup(itg_threshold_cache *cache, int32_t e, bool is_weight,
-                                bool per_channel, const itg_threshold_choice *c,
-                                const itg_threshold_entry **out, itg_error *err)
+itg_status itg_threshold_lookup(itg_threshold_cache *cache, int32_t e,
+                                const itg_threshold_choice *c, const itg_threshold_entry **out,
+                                itg_error *err)
 {
     const itg_edge_ref *edge = &cache->space->edges[e];
     const int32_t bits = c->bits;
     const itg_threshold_method method = c->method;
-    _Atomic(itg_threshold_entry *) *slot = slot_of(cache, e, per_channel, c);
+    _Atomic(itg_threshold_entry *) *slot = slot_of(cache, e, c);
     itg_threshold_entry *found = atomic_load(slot), *made = NULL;
     if (!found) {
-        bool negative = is_weight || cache->g->values[edge->value].data ||
+        bool negative = c->is_weight || cache->g->values[edge->value].data ||
                         (cache->stats && cache->stats->values[edge->value].min < 0);
         const itg_hw_dtype *dtype = likely_dtype(cache, e, c, negative);
         if (!dtype)
@@ -249,9 +309,9 @@ itg_status itg_threshold_lookup(itg_threshold_cache *cache, int32_t e, bool is_w
                             cache->hw->name, bits, cache->g->values[edge->value].name);
         itg_threshold_target target = {bits, !dtype->zero_point, itg_dtype_min(dtype->storage) < 0,
                                        cache->hw->power_of_two_scales};
-        itg_status status =
-            is_weight ? weight_entry(cache, edge, &target, method, per_channel, &made, err)
-                      : range_entry(cache, edge, &target, method, &made, err);
+        if (c->is_weight) target.symmetric = !c->zero_points;
+        itg_status status = c->is_weight ? weight_entry(cache, edge, &target, c, &made, err)
+                                         : range_entry(cache, edge, &target, method, &made, err);
         if (status != ITG_OK)
             return itg_prefix_error(err, status, "%s: threshold of '%s'", cache->g->name,
                                     cache->g->values[edge->value].name);

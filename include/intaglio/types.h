@@ -86,9 +86,10 @@ typedef struct itg_tensor {
 typedef struct itg_quantizer {
     int32_t bits; /* 1..32; 1, of constants alone: codes -1 and 1 */
     bool is_signed;
-    itg_dtype storage; /* S8 U8 S16 U16 S32 */
-    int64_t qmin,
-        qmax; /* the clip range at `bits` bits; symmetric signed: [-(2^(b-1)-1), 2^(b-1)-1] */
+    itg_dtype storage;  /* S8 U8 S16 U16 S32 */
+    int64_t qmin, qmax; /* the clip range at `bits` bits; symmetric signed: [-(2^(b-1)-1),
+                           2^(b-1)-1]; of weights with zero points [-(2^b-1), 2^b-1]: codes are less
+                           them, and each scale has 2^b neighbouring ones, 0 among them */
     int32_t zero_point; /* within [qmin, qmax]; 0 when symmetric */
     int32_t axis;       /* the axis the scales run along; -1: one scale */
     int32_t scale_count;

@@ -117,8 +117,8 @@ static const char end_text[] = "    sums[0] = sum, sums[1] = sum_too;\n";
 static bool has_form(const itg_emit_mac_view *t, const itg_pvalue *w)
 {
     return w->data != NULL && t->row == ITG_S16 && t->sum == ITG_S32 && t->patches == 1 &&
-           !itg_emit_is_depthwise(t) && w->q.bits > 1 && w->q.bits <= 8 &&
-           w->elements == t->channels * t->depth;
+           !itg_emit_is_depthwise(t) && !itg_has_zero_points(&w->q) && w->q.bits > 1 &&
+           w->q.bits <= 8 && w->elements == t->channels * t->depth;
 }
 
 void itg_emit_dense_count(itg_emitter *e)

@@ -225,7 +225,8 @@ static bool has_form(const itg_emitter *e, const itg_emit_mac_view *t)
         t->conv ? t->v.batch == 1 : itg_dims_product(&t->m.batch, 0, t->m.batch.rank) == 1;
     return t->row == ITG_S16 && t->sum == ITG_S32 && s->output_count == 1 && once && !narrow &&
            t->l->inputs[0] != ITG_NONE && itg_dtype_size(t->x.type) == 1 &&
-           itg_dtype_size(y->dtype) == 1 && w->data != NULL && w->q.bits <= 8;
+           itg_dtype_size(y->dtype) == 1 && w->data != NULL && w->q.bits <= 8 &&
+           !itg_has_zero_points(&w->q);
 }
 
 static int64_t weight_at(const itg_emit_mac_view *t, const itg_pvalue *w, int64_t c, int64_t i)

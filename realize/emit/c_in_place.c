@@ -232,9 +232,9 @@ static bool has_form(const itg_emitter *e, const itg_emit_mac_view *t)
 {
     const itg_pvalue *w = &e->p->values[t->s->inputs[1]];
     return w->data != NULL && t->row == ITG_S16 && t->sum == ITG_S32 && t->block > 1 &&
-           w->q.bits > 1 && w->q.bits <= 8 && t->depth >= (w->q.bits == 8 ? LEAST : LEAST_NARROW) &&
-           !itg_emit_is_depthwise(t) && w->elements == t->channels * t->depth &&
-           itg_emit_stays_quicker(t, w->q.bits, true);
+           !itg_has_zero_points(&w->q) && w->q.bits > 1 && w->q.bits <= 8 &&
+           t->depth >= (w->q.bits == 8 ? LEAST : LEAST_NARROW) && !itg_emit_is_depthwise(t) &&
+           w->elements == t->channels * t->depth && itg_emit_stays_quicker(t, w->q.bits, true);
 }
 
 void itg_emit_stays_count(itg_emitter *e)

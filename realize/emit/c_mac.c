@@ -512,6 +512,7 @@ static void write_depthwise(itg_emitter *e, const itg_emit_mac_view *t)
     if (itg_emit_needs(e, name)) write_depthwise_helper(e, t);
     itg_emit_unpack(e, 4, (int32_t)t->w_value, t->weights, "0",
                     itg_emit_number(e, t->channels * t->depth), t->w_zero, ITG_S16, "taps");
+    itg_emit_tap_zeros(e, t);
     int32_t braces = itg_emit_images(e, &t->v, &in, &out);
     const char *channels = itg_emit_number(e, t->channels);
     const char *groups = itg_emit_number(e, t->groups), *filters = itg_emit_number(e, t->filters);

@@ -24,6 +24,7 @@ typedef struct itg_emit_mac_view {
     const int64_t *order;  /* of codes in the packed array, and its tag (itg_emit_packed) */
     char tag;
     int64_t w_value, w_zero;
+    const int64_t *zero; /* [channels]: zero points that differ, in place of w_zero; else NULL */
     const int64_t *bias;
 } itg_emit_mac_view;
 
@@ -42,6 +43,8 @@ void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise);
 const char *itg_emit_patches_text(itg_emitter *e, const itg_emit_mac_view *t);
 void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                       const char *window, const char *offset);
+/* Writes statements that take them off unpacked weights of one channel each. */
+void itg_emit_tap_zeros(itg_emitter *e, const itg_emit_mac_view *t);
 void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                       const char *b_offset);
 

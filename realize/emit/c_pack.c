@@ -1,5 +1,6 @@
 /* Constants at their bit width b. Codes are stored without sign, as code - least, where least is
- * -2^(b-1) for signed codes, else 0; the codes -1 and 1 of one bit as 0 and 1. A tensor of n codes
+ * -2^(b-1) for signed codes, else 0; the codes -1 and 1 of one bit as 0 and 1. Where weights have
+ * zero points, least is their scale's least code or 0. A tensor of n codes
  * takes ceil(n * b / 8) bytes:
  *
  *   The first 8 m codes, m = floor(n / 8), are eight rows of m codes. They lie in b planes of m
@@ -105,6 +106,7 @@ static int64_t packed_bytes(const itg_pvalue *v)
 
 int64_t itg_emit_least_code(const itg_pvalue *v)
 {
+    if (itg_has_zero_points(&v->q)) return 0;
     return v->q.is_signed ? -((int64_t)1 << (v->q.bits - 1)) : 0;
 }
 
@@ -128,21 +130,35 @@ static void put_in_planes(int64_t whole, int64_t bits, int64_t i, uint64_t code,
     }
 }
 
-static void pack(const itg_pvalue *v, const int64_t *order, unsigned char *out)
+static void pack(const itg_pvalue *v, const uint64_t *raw, unsigned char *out)
 {
     const int64_t whole = v->elements / 8;
     int64_t shift = 0;
     for (; v->q.bits - shift > 8; shift += 8, out += whole * 8)
         for (int64_t i = 0; i < whole * 8; i++)
-            out[i] = (unsigned char)(itg_emit_raw_code(v, order, i) >> shift & 255);
+            out[i] = (unsigned char)(raw[i] >> shift & 255);
     const int64_t bits = v->q.bits - shift;
     for (int64_t i = 0; i < whole * 8; i++)
-        put_in_planes(whole, bits, i, itg_emit_raw_code(v, order, i) >> shift, out);
+        put_in_planes(whole, bits, i, raw[i] >> shift, out);
     out += whole * bits;
     for (int64_t i = whole * 8, at = 0; i < v->elements; i++)
         for (int64_t b = 0; b < v->q.bits; b++, at++)
-            if ((itg_emit_raw_code(v, order, i) >> b & 1) != 0)
+            if ((raw[i] >> b & 1) != 0)
                 out[at / 8] = (unsigned char)(out[at / 8] | (1u << (at % 8)));
+}
+
+static uint64_t *raw_codes(itg_emitter *e, int32_t value, const int64_t *order)
+{
+    const itg_pvalue *v = &e->p->values[value];
+    const int64_t *zero = itg_emit_zero_points(e, value);
+    const int64_t run = itg_scale_run(&v->q, &v->shape);
+    uint64_t *raw = itg_emit_alloc(e, (size_t)v->elements, sizeof *raw);
+    for (int64_t i = 0; raw != NULL && i < v->elements; i++) {
+        const int64_t element = order != NULL ? order[i] : i;
+        raw[i] = itg_emit_raw_code(v, order, i);
+        if (zero != NULL) raw[i] += (uint64_t)zero[element / run % v->q.scale_count];
+    }
+    return raw;
 }
 
 /* Returns the number of a constant, by the order of use, which the artefact keeps. */
@@ -193,8 +209,9 @@ const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order,
     if (!itg_emit_needs(e, name)) return name;
     int64_t bytes = packed_bytes(v);
     unsigned char *packed = itg_emit_alloc(e, (size_t)bytes, 1);
-    if (packed == NULL) return name;
-    pack(v, order, packed);
+    const uint64_t *raw = raw_codes(e, value, order);
+    if (packed == NULL || raw == NULL) return name;
+    pack(v, raw, packed);
     itg_emit_bytes(e, value, name, "", packed, bytes);
     return name;
 }

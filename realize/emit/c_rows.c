@@ -197,11 +197,75 @@ static const int64_t *matrix_order(itg_emitter *e, const itg_emit_mac_view *t, i
     return order;
 }
 
+/* ---- weights with zero points ---- */
+
+const int64_t *itg_emit_zero_points(itg_emitter *e, int32_t value)
+{
+    const itg_pvalue *v = &e->p->values[value];
+    if (!v->quantized || v->data == NULL || !itg_has_zero_points(&v->q)) return NULL;
+    int64_t *zero = itg_emit_alloc(e, (size_t)v->q.scale_count, sizeof *zero), most;
+    for (int32_t i = 0; zero != NULL && i < v->q.scale_count; i++) {
+        itg_code_range(&v->q, &v->shape, v->data, i, &zero[i], &most);
+        zero[i] = -zero[i];
+    }
+    return zero;
+}
+
+static void set_zero_points(itg_emitter *e, itg_emit_mac_view *t)
+{
+    const itg_quantizer *q = &e->p->values[t->w_value].q;
+    const int64_t *zero = itg_emit_zero_points(e, (int32_t)t->w_value);
+    const int32_t rank = e->p->values[t->w_value].shape.rank;
+    bool differ = false;
+    if (zero == NULL) return;
+    if (q->axis >= 0 && q->axis != (t->conv ? 0 : rank - (t->transposed ? 2 : 1)))
+        itg_emit_fail(e, ITG_UNSUPPORTED, "node", t->s->name,
+                      "C source for zero points of weights along another axis than the outputs'");
+    for (int32_t i = 1; i < q->scale_count; i++)
+        differ |= zero[i] != zero[0];
+    if (differ)
+        t->zero = zero;
+    else
+        t->w_zero = zero[0];
+}
+
+/* Takes them off `rows` rows of unpacked weights, from channel `from` on. */
+static void take_off(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *from,
+                     const char *rows)
+{
+    const char *depth = itg_emit_number(e, t->depth);
+    if (t->zero == NULL) return;
+    ITG_EMIT_FORMAT(e,
+                    "%*sfor (int32_t r = 0; r < %s; r++)\n"
+                    "%*sfor (int32_t j = r * %s; j < (r + 1) * %s; j++)\n"
+                    "%*stile[j] = (%s)(tile[j] - %s[%s + r]);\n",
+                    (int)indent, "", rows, (int)indent + 4, "", depth, depth, (int)indent + 8, "",
+                    itg_emit_ctype(t->row), itg_emit_array(e, "zero", t->zero, t->channels), from);
+}
+
+void itg_emit_tap_zeros(itg_emitter *e, const itg_emit_mac_view *t)
+{
+    const char *groups = itg_emit_number(e, t->groups), *depth = itg_emit_number(e, t->depth);
+    const char *filters = itg_emit_number(e, t->filters);
+    if (t->zero == NULL) return;
+    ITG_EMIT_FORMAT(e,
+                    "    for (int32_t k = 0; k < %s; k++)\n"
+                    "        for (int32_t j = k * %s; j < (k + 1) * %s; j++)\n"
+                    "            for (int32_t c = 0; c < %s; c++)\n"
+                    "                taps[j * %s + c] = (int16_t)(taps[j * %s + c] - %s[c * %s + "
+                    "k]);\n",
+                    filters, depth, depth, groups, groups, groups,
+                    itg_emit_array(e, "zero", t->zero, t->channels), filters);
+}
+
+/* ---- all weights ---- */
+
 void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise)
 {
     t->w_value = t->s->inputs[1];
     const itg_pvalue *w = &e->p->values[t->w_value];
     t->w_zero = w->q.zero_point;
+    set_zero_points(e, t);
     if (w->data == NULL) {
         t->w = itg_emit_read(e, t->l, 1, true);
         return;
@@ -322,6 +386,11 @@ void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
                                               : itg_emit_text(e, "(end - held) * %s", depth);
         itg_emit_unpack(e, indent, (int32_t)t->w_value, t->weights, first, count, t->w_zero, t->row,
                         "tile");
+        take_off(e, t, indent, group,
+                 t->row == ITG_S64 ? "1"
+                 : t->held == 0    ? "rows"
+                 : all             ? itg_emit_number(e, t->filters)
+                                   : "(end - held)");
         return;
     }
     const char *type = itg_dtype_name(t->w.type), *row = itg_dtype_name(t->row);

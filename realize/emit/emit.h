@@ -191,6 +191,9 @@ void itg_emit_bytes(itg_emitter *e, int32_t value, const char *name, const char 
 uint64_t itg_emit_raw_code(const itg_pvalue *v, const int64_t *order, int64_t i);
 /* Whether some constant has codes of `least` to `most` bits. */
 bool itg_emit_has_bits(const itg_program *p, int32_t least, int32_t most);
+/* Weights with zero points (itg_has_zero_points): how far each scale's least code, or 0, lies below
+ * 0; codes are stored plus that. NULL: others. */
+const int64_t *itg_emit_zero_points(itg_emitter *e, int32_t value);
 /* The code that is stored as 0. */
 int64_t itg_emit_least_code(const itg_pvalue *v);
 /* Writes a call that unpacks codes [first, first + count), minus `subtract`, into `out`. */

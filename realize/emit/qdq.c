@@ -95,7 +95,7 @@ static int64_t encoding_opset(const itg_encoding *v, bool constant)
 {
     if (v->is_float) return MIN_OPSET;
     size_t bytes = itg_dtype_size(itg_qdq_dtype(&v->q));
-    bool four = constant && v->q.is_signed && v->q.qmin >= -8 && v->q.qmax <= 7;
+    bool four = constant && v->q.is_signed && itg_qdq_is_four_bits(&v->q);
     return bytes == 2 || four ? WIDE_OPSET : MIN_OPSET;
 }
 

@@ -32,8 +32,11 @@ typedef struct itg_qdq {
 } itg_qdq;
 
 /* Returns the ONNX type of codes in [qmin, qmax]: the narrowest of int8, uint8, int16 and uint16
- * that holds them, with the quantizer's sign if both signs do; int32 if none does. */
+ * that holds them, with the quantizer's sign if both signs do; int32 if none does. int8 for weights
+ * with zero points. */
 itg_dtype itg_qdq_dtype(const itg_quantizer *q);
+/* Whether signed codes fit int4. */
+bool itg_qdq_is_four_bits(const itg_quantizer *q);
 
 /* ---- qdq.c ---- */
 bool itg_qdq_ok(const itg_qdq *q);

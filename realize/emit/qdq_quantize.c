@@ -8,11 +8,17 @@ itg_dtype itg_qdq_dtype(const itg_quantizer *q)
 {
     static const itg_dtype types[2][4] = {{ITG_U8, ITG_S8, ITG_U16, ITG_S16},
                                           {ITG_S8, ITG_U8, ITG_S16, ITG_U16}};
+    if (itg_has_zero_points(q)) return ITG_S8;
     for (int i = 0; i < 4; i++) {
         itg_dtype t = types[q->is_signed ? 1 : 0][i];
         if (itg_dtype_min(t) <= q->qmin && q->qmax <= itg_dtype_max(t)) return t;
     }
     return ITG_S32;
+}
+
+bool itg_qdq_is_four_bits(const itg_quantizer *q)
+{
+    return itg_has_zero_points(q) ? q->bits <= 4 : q->qmin >= -8 && q->qmax <= 7;
 }
 
 static const itg_encoding *encoding_of(const itg_qdq *q, itg_id value, int32_t encoding)
@@ -22,12 +28,19 @@ static const itg_encoding *encoding_of(const itg_qdq *q, itg_id value, int32_t e
 
 /* ---- quantizers ---- */
 
-static const char *zero_points(itg_qdq *q, const char *base, const itg_quantizer *z)
+/* The model has the codes -2^(bits-1) to 2^(bits-1) - 1 of weights with zero points. */
+static int64_t zero_of(const itg_encoding *v, int64_t scale)
 {
+    return v->zero != NULL ? v->zero[scale] - (INT64_C(1) << (v->q.bits - 1)) : v->q.zero_point;
+}
+
+static const char *zero_points(itg_qdq *q, const char *base, const itg_encoding *v)
+{
+    const itg_quantizer *z = &v->q;
     itg_tensor t = {itg_qdq_dtype(z), {z->axis < 0 ? 0 : 1, {z->scale_count}}, NULL};
     t.data = itg_qdq_alloc(q, z->scale_count, itg_dtype_size(t.dtype));
     for (int32_t i = 0; i < z->scale_count && t.data != NULL; i++)
-        itg_store(t.dtype, t.data, i, z->zero_point);
+        itg_store(t.dtype, t.data, i, zero_of(v, i));
     return itg_qdq_constant(q, base, "zero_point", &t);
 }
 
@@ -39,7 +52,7 @@ static void add_quantizer(itg_qdq *q, itg_id value, int32_t encoding)
     itg_tensor scale = {
         ITG_F32, {z->axis < 0 ? 0 : 1, {z->scale_count}}, (void *)(uintptr_t)z->scale};
     t->scale = itg_qdq_constant(q, base, "scale", &scale);
-    t->zero = zero_points(q, base, z);
+    t->zero = zero_points(q, base, encoding_of(q, value, encoding));
 }
 
 const char *itg_qdq_dequantize(itg_qdq *q, const itg_qdq_tensor *t, const char *output)
@@ -109,8 +122,12 @@ static itg_tensor codes_of(itg_qdq *q, itg_id value, const itg_encoding *v)
         return to;
     }
     to.data = itg_qdq_alloc(q, elements, itg_dtype_size(to.dtype));
-    for (int64_t i = 0; i < elements && to.data != NULL; i++)
-        itg_store(to.dtype, to.data, i, itg_load(v->q.storage, v->constant->codes, i));
+    const int64_t run = itg_scale_run(&v->q, &to.shape);
+    for (int64_t i = 0; i < elements && to.data != NULL; i++) {
+        const int64_t code = itg_load(v->q.storage, v->constant->codes, i);
+        const int64_t zero = v->zero != NULL ? zero_of(v, i / run % v->q.scale_count) : 0;
+        itg_store(to.dtype, to.data, i, code + zero);
+    }
     return to;
 }
 
@@ -119,7 +136,7 @@ static itg_tensor codes_of(itg_qdq *q, itg_id value, const itg_encoding *v)
 static const char *store_codes(itg_qdq *q, const char *base, const itg_quantizer *z,
                                const itg_tensor *codes)
 {
-    if (z->qmin < -8 || z->qmax > 7 || codes->dtype != ITG_S8)
+    if (codes->dtype != ITG_S8 || !itg_qdq_is_four_bits(z))
         return itg_qdq_constant(q, base, "codes", codes);
     const char *packed = itg_qdq_name(q, base, "int4");
     if (packed != NULL) itg_onnx_writer_int4(q->w, packed, &codes->shape, codes->data);

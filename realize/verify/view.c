@@ -260,9 +260,13 @@ static bool codes_of(itg_view *v, const itg_onnx_node *node, char side, int32_t 
                         int_in(node, prefix, "zero_point")};
     int64_t bits = int_in(node, prefix, "bits");
     bool known = itg_dtype_is_integer(storage) && storage != ITG_S64 && bits >= 1 && bits <= 32;
+    /* Weights with zero points: each channel has 2^bits of the codes. */
+    const int64_t span = known ? (INT64_C(1) << bits) - 1 : 0;
+    const bool zero_points =
+        side == 'x' && bits >= 2 && bits <= 8 && q.zero == 0 && q.qmin == -span && q.qmax == span;
     if (!known || q.qmin >= q.qmax || q.qmin > q.zero || q.zero > q.qmax ||
         q.qmin < itg_dtype_min(storage) || q.qmax > itg_dtype_max(storage) ||
-        q.qmax - q.qmin >= (bits == 1 ? 3 : INT64_C(1) << bits)) {
+        (q.qmax - q.qmin > (bits == 1 ? 2 : span) && !zero_points)) {
         itg_view_problem(v, "%squantizer: codes [%lld,%lld] around %lld do not fit %lld bits in %s",
                          prefix, (long long)q.qmin, (long long)q.qmax, (long long)q.zero,
                          (long long)bits, itg_dtype_name(storage));

@@ -246,11 +246,9 @@ const bad_description bad_descriptions[] = {
      "operators.Conv[0].inputs: expected a list of at least one name in 'dtypes'", SEEN},
     {" \"weights\": [\"w8\"],", "", "operators.Conv[0]: expected 'weights': Conv has constant ones",
      UNSEEN},
-    {"\"weights\": [\"w8\"]", "\"weights\": [\"a8\"]",
-     "operators.Conv[0].weights: expected dtypes of signed storage without zero point, got 'a8'",
-     UNSEEN},
     {"\"weights\": [\"w8\"]", "\"weights\": [\"u8\"]",
-     "operators.Conv[0].weights: expected dtypes of signed storage without zero point, got 'u8'",
+     "operators.Conv[0].weights: expected dtypes of signed storage, or of 2 to 8 bits with a zero "
+     "point, got 'u8'",
      UNSEEN},
     {"\"outputs\": [\"a8\"], \"accumulator\": {\"bits\": 24", "\"accumulator\": {\"bits\": 24",
      "operators.Conv[0]: expected key 'outputs' beside 'arithmetic': \"mac\"", UNSEEN},

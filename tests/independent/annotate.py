@@ -356,19 +356,47 @@ class Mac:
         self.rows, self.given = self.by_rows(edge.value.data).astype(F32), None
         self.channels, self.per_channel = len(self.rows), per_channel
         dtype = next(d for name, d in self.plan.dtypes.items() if name in names and self.plan.admits(name, edge.bits))
-        self.q = Quantizer(dtype, edge.bits)
+        self.q, self.below = Quantizer(dtype, edge.bits), None
+        if dtype.get("zero_point"):
+            self.q = self.offset_codes(edge, dtype)
         self.scale = self.first_scales([float.fromhex(t) for t in edge.threshold["channels"]])
+
+    def offset_codes(self, edge, dtype):
+        """Codes less their zero points; `below`: how many of a scale's lie below 0."""
+        q, most = Quantizer(dtype, edge.bits), (1 << edge.bits) - 1
+        q.signed, q.qmin, q.qmax, self.below = True, -most, most, edge.threshold["zero_points"]
+        if not all(0 <= z <= most for z in self.below) or len(self.below) != len(edge.threshold["channels"]):
+            raise Mismatch("zero points of " + self.node.name)
+        return q
+
+    def span(self, c):
+        """The least and the greatest code of a channel."""
+        if self.below is None:
+            return self.q.qmin, self.q.qmax
+        least = -self.below[c if self.per_channel else 0]
+        return least, least + self.q.qmax
+
+    def counted(self, codes):
+        """The codes of all channels as a strategy has them."""
+        if self.below is None:
+            return codes
+        least = np.array([self.span(c)[0] for c in range(self.channels)])
+        return codes - least.reshape(-1, 1) - (1 << (self.q.bits - 1))
 
     def read_codes(self, edge):
         if edge.codes is not None:
             self.given = self.by_rows(edge.codes.reshape(edge.value.data.shape))
+            self.given = self.given - self.counted(np.zeros_like(self.given))
             if self.given.min() < self.q.qmin or self.given.max() > self.q.qmax or (self.q.bits == 1 and not self.given.all()):
                 raise Mismatch("codes of " + self.node.name)
         self.codes = np.stack([self.row_codes(c) for c in range(self.channels)])
 
     def first_scales(self, thresholds):
         steps = 1 << (self.q.bits - 1)
-        if self.plan.power:
+        if self.below is not None:
+            half = self.q.qmax / 2
+            scale = np.array([power_of_two(t, half) if self.plan.power else t / half for t in thresholds]).astype(F32)
+        elif self.plan.power:
             scale = np.array([power_of_two(t, steps) for t in thresholds]).astype(F32)
         else:
             scale = (np.array(thresholds) / float(max(steps - 1, 1))).astype(F32)
@@ -409,7 +437,7 @@ class Mac:
         return 2.0 ** (min(width, self.spec.get("bias_bits", min(width, 32))) - 2)
 
     def row_codes(self, c):
-        return self.q.codes(self.rows[c], self.scale_of(c)) if self.given is None else self.given[c]
+        return np.clip(self.q.codes(self.rows[c], self.scale_of(c)), *self.span(c)) if self.given is None else self.given[c]
 
     def interval(self, c):
         codes, bias = self.row_codes(c), int(self.bias_code(c))

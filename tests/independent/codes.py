@@ -75,7 +75,7 @@ def compare(plan, program):
             found = mac.by_rows(found)
         if not np.array_equal(found.reshape(mac.codes.shape), mac.codes):
             sys.exit("codes.py: weights of %s differ" % node.name)
-        if mac.q.bits < 8 and "x1_dtype" not in nodes[node.name]["attrs"]:
+        if mac.q.bits < 8 and mac.below is None and "x1_dtype" not in nodes[node.name]["attrs"]:
             sys.exit("codes.py: weights of %s are not packed" % node.name)
 
 
@@ -85,10 +85,12 @@ def rewrite(strategy, made, plan, choose):
     for e, edge in enumerate(plan.edges):
         if edge.kind != "weight":
             continue
-        codes, bias = choose(edge, plan.macs.get(edge.node) or plan.float_weights[edge.node])
+        mac = plan.macs.get(edge.node) or plan.float_weights[edge.node]
+        codes, bias = choose(edge, mac)
         made["strategy"]["thresholds"][e]["codes"] = True
         if bias is not None:
             made["strategy"]["thresholds"][e]["bias"] = [float(b).hex() for b in bias]
+        codes = mac.counted(codes)
         packed += pack((codes.T if edge.node.op == "MatMul" else codes).reshape(-1).astype(np.int64), edge.bits)
     made["strategy"]["codes"] = {"file": os.path.basename(strategy) + ".codes", "sha256": hashlib.sha256(packed).hexdigest()}
     with open(strategy + ".codes", "wb") as file:
@@ -114,7 +116,7 @@ def main():
 
     def moved(edge, mac):
         moves = rng.integers(-1, 2, mac.codes.shape)
-        codes = np.clip(mac.codes + moves, mac.q.qmin, mac.q.qmax)
+        codes = np.stack([np.clip(mac.codes[c] + moves[c], *mac.span(c)) for c in range(mac.channels)])
         if mac.q.bits == 1:
             codes = np.where(moves > 0, -mac.codes, mac.codes)
         bias = (mac.real_bias + rng.normal(0, 0.05, mac.channels)).astype(np.float32)

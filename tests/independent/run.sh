@@ -115,7 +115,7 @@ matrix() {
     for widths in "x86-vnni 8 8" "x86-vnni 4 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" \
         "shift 8 8" "shift 4 6" "preshift 8 8" "preshift 4 12" "preshift 8 16" "stages 8 8" "stages 5 16" "ties 8 8" "ties 6 16" \
         "split 8 8" "split 5 12" "split 16 16" "vta 8 8" "vta 4 6" "cvm 8 8" "cvm 4 6" "cvm 16 16" "cvm 8 31" "avr 8 8" "avr 4 6" "fpga 1 8" \
-        "weights 4 8"; do
+        "weights 4 8" "zeros 8 8" "zeros 4 8" "zeros 2 6"; do
         target=${widths%% *}
         activations=${widths##* }
         weights=${widths#* }

@@ -2,9 +2,11 @@
  * definitions. */
 #include "tests/base/cmocka_base.h"
 #include "base/base.h"
+#include "base/packed.h"
 #include "kernels/constants.h"
 #include "kernels/requant.h"
 #include <math.h>
+#include <string.h>
 
 enum { MATRICES = 2, MOST_ROWS = 70, MOST_COLUMNS = 1100 };
 static float data[MATRICES * MOST_ROWS * MOST_COLUMNS];
@@ -86,9 +88,59 @@ static void columns_are_what_they_are_by_definition(void **state)
             check_one(shapes[s][0], shapes[s][1], quantizers[q]);
 }
 
+/* A scale's codes are least[c] to least[c] + span: the nearest ones, and packed ones, which are
+ * counted from the middle. */
+static void codes_lie_within_the_span_of_their_scale(void **state)
+{
+    enum { ROWS = 5, COLUMNS = 6, BITS = 3, SPAN = 7 };
+    static const int32_t least[COLUMNS] = {0, -7, -3, -5, -1, -2};
+    static const int axes[] = {-1, 0, 1};
+    unsigned char packed[(ROWS * COLUMNS * BITS + 7) / 8];
+    (void)state;
+    fill(3);
+    for (size_t a = 0; a < sizeof axes / sizeof *axes; a++) {
+        const int32_t count = axes[a] < 0 ? 1 : axes[a] == 0 ? ROWS : COLUMNS;
+        const itg_quantizer q = {.bits = BITS,
+                                 .is_signed = true,
+                                 .storage = ITG_S8,
+                                 .qmin = -SPAN,
+                                 .qmax = SPAN,
+                                 .axis = axes[a],
+                                 .scale_count = count,
+                                 .scale = scales};
+        assert_true(itg_has_zero_points(&q));
+        itg_constant_source source = {.data = data,
+                                      .shape = {2, {ROWS, COLUMNS}},
+                                      .q = &q,
+                                      .last_axis = axes[a] == 1,
+                                      .least = least,
+                                      .span = SPAN};
+        itg_cache *cache = NULL;
+        assert_int_equal(itg_cache_create((size_t)1 << 20, &cache, NULL), ITG_OK);
+        const itg_constant *nearest = itg_constant_take(cache, NULL, &source);
+        memset(packed, 0, sizeof packed);
+        for (int64_t i = 0; i < (int64_t)ROWS * COLUMNS; i++)
+            itg_packed_put(packed, BITS, true, i, i % (SPAN + 1) - 4);
+        source.packed = packed;
+        const itg_constant *given = itg_constant_take(cache, NULL, &source);
+        assert_non_null(nearest);
+        assert_non_null(given);
+        for (int64_t i = 0; i < (int64_t)ROWS * COLUMNS; i++) {
+            const int64_t c = axes[a] < 0 ? 0 : axes[a] == 0 ? i / COLUMNS : i % COLUMNS;
+            assert_int_equal(itg_load(ITG_S8, nearest->codes, i),
+                             itg_quantize_f32(data[i], scales[c], 0, least[c], least[c] + SPAN));
+            assert_int_equal(itg_load(ITG_S8, given->codes, i), least[c] + i % (SPAN + 1));
+        }
+        itg_cache_release(cache, nearest);
+        itg_cache_release(cache, given);
+        itg_cache_destroy(cache);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(codes_lie_within_the_span_of_their_scale),
         cmocka_unit_test(columns_are_what_they_are_by_definition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,8 +204,8 @@ static void take_codes(fixture *f)
             itg_encoding *encoding = &f->a->values[v].encodings[i];
             const itg_value *value = &f->g->values[v];
             if (encoding->is_float || !itg_graph_is_constant(f->g, v)) continue;
-            const itg_constant_source source = {value->data, NULL, value->shape, &encoding->q,
-                                                false};
+            const itg_constant_source source = {
+                .data = value->data, .shape = value->shape, .q = &encoding->q};
             encoding->constant = itg_constant_take(f->a->cache, NULL, &source);
             assert_non_null(encoding->constant);
         }

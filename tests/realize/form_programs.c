@@ -235,7 +235,7 @@ static void add_product(maker *m, int32_t x)
             w.dims[w.rank - 2] = w.dims[w.rank - 1];
             w.dims[w.rank - 1] = k;
         }
-        other = add_constant(m, w, true);
+        other = add_weights(m, w, true, w.rank - (turned ? 2 : 1));
     }
     itg_step *s = add_step(m, ITG_STEP_MATMUL, ITG_OP_MATMUL, 2, chance(m, 3) ? 2 : 1);
     s->attrs.trans_b = turned;
@@ -272,7 +272,7 @@ static void add_line(maker *m, int32_t x)
     } else {
         to.dims[1] = pick(m, 1, 9);
         itg_shape w = {3, {to.dims[1], line.dims[1], a.kernel[1]}};
-        int32_t weights = add_constant(m, w, true);
+        int32_t weights = add_weights(m, w, true, 0);
         int64_t bound = width_of(&value(m, row)->q) * width_of(&value(m, weights)->q) / 4 *
                         w.dims[1] * w.dims[2];
         itg_step *s = add_step(m, ITG_STEP_CONV, ITG_OP_CONV, 2, 1);

@@ -25,6 +25,9 @@ int32_t add_codes(maker *m, itg_shape shape, const itg_quantizer *like); /* NULL
 int32_t add_bytes(maker *m, itg_shape shape);                            /* int8 codes of scale 1 */
 int32_t add_like(maker *m, itg_shape shape, int32_t like);
 int32_t add_constant(maker *m, itg_shape shape, bool narrow);
+int32_t add_weights(maker *m, itg_shape shape, bool narrow, int32_t axis);
+/* Gives weights without one zero points: one for each index of the axis; -1: one. */
+void set_zero_points(maker *m, int32_t id, int32_t bits, int32_t axis);
 itg_step *add_step(maker *m, itg_step_kind kind, itg_op op, int32_t inputs, int32_t outputs);
 void set_accumulator(maker *m, itg_step *s);
 /* Makes a value output `index` of a step: one set of constants, or `channels`. */

@@ -70,14 +70,42 @@ int32_t add_constant(maker *m, itg_shape shape, bool narrow)
     return id;
 }
 
-/* Some are signs: codes of one bit. */
-static int32_t add_weights(maker *m, itg_shape shape, bool narrow)
+void set_zero_points(maker *m, int32_t id, int32_t bits, int32_t axis)
+{
+    itg_pvalue *v = value(m, id);
+    const int32_t span = (1 << bits) - 1;
+    const itg_dtype from = v->dtype;
+    v->dtype = v->q.storage = bits < 8 ? ITG_S8 : ITG_S16;
+    v->q.bits = bits;
+    v->q.qmin = -span;
+    v->q.qmax = span;
+    v->q.axis = axis;
+    v->q.scale_count = axis < 0 ? 1 : (int32_t)v->shape.dims[axis];
+    float *scale = itg_arena_array(m->p->arena, (size_t)v->q.scale_count, sizeof *scale);
+    for (int32_t i = 0; i < v->q.scale_count; i++)
+        scale[i] = 0.5f;
+    v->q.scale = scale;
+    int64_t n = 0;
+    assert_true(itg_shape_elements(&v->shape, &n));
+    void *codes = itg_arena_array(m->p->arena, (size_t)n, itg_dtype_size(v->dtype));
+    const int64_t run = itg_scale_run(&v->q, &v->shape);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t zero = (id + 3 * (i / run % v->q.scale_count)) % (span + 1);
+        itg_store(v->dtype, codes, i, (itg_load(from, v->data, i) & span) - zero);
+    }
+    v->data = codes;
+}
+
+/* Some are signs: codes of one bit. Some have zero points. axis: of the output channels. */
+int32_t add_weights(maker *m, itg_shape shape, bool narrow, int32_t axis)
 {
     const int32_t id = add_constant(m, shape, narrow);
     itg_quantizer *q = &value(m, id)->q;
     int64_t n = 0;
     assert_true(itg_shape_elements(&shape, &n));
-    if (q->storage != ITG_S8 || q->zero_point != 0 || m->named % 8 != 0) return id;
+    if (q->storage != ITG_S8 || q->zero_point != 0) return id;
+    if (m->named % 8 == 4) set_zero_points(m, id, 2 + id % 6, id % 5 == 0 ? -1 : axis);
+    if (m->named % 8 != 0) return id;
     int8_t *codes = (int8_t *)(uintptr_t)value(m, id)->data;
     for (int64_t i = 0; i < n; i++)
         codes[i] = codes[i] < 0 ? -1 : 1;
@@ -219,7 +247,7 @@ static void add_conv(maker *m, int32_t x)
     a.group = groups[pick(m, 0, 3)];
     y.dims[1] = a.group * pick(m, 1, a.group > 2 ? 2 : chance(m, 4) ? 40 : 9);
     itg_shape w = {4, {y.dims[1], channels / a.group, a.kernel[0], a.kernel[1]}};
-    int32_t weights = add_weights(m, w, !chance(m, 6)), bias = ITG_NONE;
+    int32_t weights = add_weights(m, w, !chance(m, 6), 0), bias = ITG_NONE;
     if (chance(m, 2)) {
         bias = add_value(m, ITG_S64, (itg_shape){1, {y.dims[1]}});
         int64_t *b = itg_arena_array(m->p->arena, (size_t)y.dims[1], sizeof *b);
@@ -624,7 +652,7 @@ static void add_end(maker *m, int32_t x)
     int64_t n = pick(m, 1, 20);
     bool turned = chance(m, 2);
     itg_shape w = {2, {turned ? n : flat.dims[1], turned ? flat.dims[1] : n}};
-    int32_t weights = add_weights(m, w, true);
+    int32_t weights = add_weights(m, w, true, turned ? 0 : 1);
     s = add_step(m, ITG_STEP_MATMUL, ITG_OP_MATMUL, 2, encoding_count(m));
     s->attrs.trans_b = turned;
     s->inputs[0] = row;

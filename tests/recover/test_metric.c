@@ -175,8 +175,8 @@ static void make_coupled(coupled *p, uint64_t seed)
                        .c = p->c,
                        .order = p->order,
                        .options = {true, 1, {1, &p->never}}};
-    p->codes = (itg_fit_codes){p->q, p->scale, ROWS};
-    const itg_fit_grid grid = {-4, 3, 1, false};
+    p->codes = (itg_fit_codes){.q = p->q, .scale = p->scale, .scale_count = ROWS};
+    const itg_fit_grid grid = {.lo = -4, .hi = 3, .step = 1};
     assert_int_equal(itg_fit_search(&p->fit, &grid, &p->codes, NULL), ITG_OK);
 }
 
@@ -196,7 +196,7 @@ static double error_of(const coupled *p)
 
 static void channels_make_up_for_each_other(void **state)
 {
-    const itg_fit_grid grid = {-4, 3, 1, false};
+    const itg_fit_grid grid = {.lo = -4, .hi = 3, .step = 1};
     double before = 0, after = 0;
     coupled p, start;
     (void)state;
@@ -227,10 +227,56 @@ static void channels_make_up_for_each_other(void **state)
     assert_memory_equal(p.q, start.q, sizeof p.q);
 }
 
+/* The channel's error (V - s q) H (V - s q)'. */
+static double channel_error(const coupled *p, int channel)
+{
+    double sum = 0;
+    for (int k = 0; k < DEPTH * DEPTH; k++) {
+        const int i = channel * DEPTH + k / DEPTH, j = channel * DEPTH + k % DEPTH;
+        sum += (p->v[i] - (double)p->scale[channel] * p->q[i]) * p->h[k] *
+               (p->v[j] - (double)p->scale[channel] * p->q[j]);
+    }
+    return sum;
+}
+
+/* Codes reach over the weights or as far as without zero points, so each channel is as near, and
+ * one-sided ones nearer. */
+static void channels_have_zero_points(void **state)
+{
+    const itg_fit_grid grid = {.lo = 0, .hi = 7, .step = 1};
+    double before = 0, after = 0;
+    int moved = 0;
+    coupled p;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        uint8_t zero[ROWS];
+        double error[ROWS];
+        make_coupled(&p, seed); /* with codes from -4 to 3 */
+        for (int i = 0; i < ROWS; i++) {
+            error[i] = channel_error(&p, i);
+            zero[i] = 4;
+        }
+        p.codes.zero = zero;
+        assert_int_equal(itg_fit_search(&p.fit, &grid, &p.codes, NULL), ITG_OK);
+        for (int i = 0; i < ROWS; i++) {
+            assert_true(channel_error(&p, i) <= error[i] * (1 + 1e-9));
+            before += error[i];
+            after += channel_error(&p, i);
+            moved += zero[i] != 4;
+        }
+        assert_int_equal(itg_fit_couple(&p.fit, p.metric, &grid, &p.codes, NULL), ITG_OK);
+        for (int i = 0; i < ROWS * DEPTH; i++)
+            assert_true(p.q[i] >= -zero[i / DEPTH] && p.q[i] <= 7 - zero[i / DEPTH]);
+    }
+    printf("error %.3f, with zero points %.3f, %d moved\n", before, after, moved);
+    assert_true(moved > ROWS * 5 && after < 0.9 * before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chance_is_taken_out), cmocka_unit_test(a_network_has_one_metric),
-        cmocka_unit_test(memory_is_missed), cmocka_unit_test(channels_make_up_for_each_other)};
+        cmocka_unit_test(memory_is_missed), cmocka_unit_test(channels_make_up_for_each_other),
+        cmocka_unit_test(channels_have_zero_points)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

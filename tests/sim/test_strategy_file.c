@@ -116,6 +116,8 @@ static void check_file(const itg_strategy_file *f, const itg_strategy_file *back
         assert_int_equal(p->passed_over, q->passed_over);
         for (int32_t i = 0; i < p->channel_count; i++)
             assert_true(p->channel[i] == q->channel[i]);
+        assert_int_equal(p->zero != NULL, q->zero != NULL);
+        if (p->zero) assert_memory_equal(p->zero, q->zero, (size_t)p->channel_count);
     }
     assert_memory_equal(f->hardware->hash, back->hardware->hash, 32);
     assert_string_equal(f->hardware->json, back->hardware->json);
@@ -170,11 +172,13 @@ static void round_trip_keeps_strategy_annotation_and_digest(void **state)
     case_end(&c);
 }
 
-static void what_is_passed_over_survives(void **state)
+static void what_edges_may_leave_out_survives(void **state)
 {
+    static const uint8_t zero[] = {63, 0};
     sim_case c = make_case();
     itg_strategy_file f = file_of(&c), *back = NULL;
     (void)state;
+    f.strategy->edges[1].zero = zero;
     f.strategy->edges[0].passed_over = 2;   /* of a range */
     f.strategy->edges[1].passed_over = 255; /* of weights */
     assert_int_equal(itg_strategy_save(&f, c.g, PATH, NULL), ITG_OK);
@@ -288,6 +292,16 @@ static const damage damages[] = {
     {"\"lo\": ", "\"passed_over\": -1, \"lo\": ", "strategy.thresholds[0].passed_over: expected",
      ITG_BAD_FILE},
     {"\"lo\": ", "\"channels\": [\"0x1p+0\"], \"lo\": ", "strategy.thresholds[0]: expected either",
+     ITG_BAD_FILE},
+    {"\"channels\": [\"0x1p+0\"", "\"zero_points\": [1], \"channels\": [\"0x1p+0\"",
+     "strategy.thresholds[1].zero_points: expected 2 zero points, as there are channels",
+     ITG_BAD_FILE},
+    {"\"channels\": [\"0x1p+0\"", "\"zero_points\": 1, \"channels\": [\"0x1p+0\"",
+     "strategy.thresholds[1].zero_points: expected a list of zero points", ITG_BAD_FILE},
+    {"\"channels\": [\"0x1p+0\"", "\"zero_points\": [0, 64], \"channels\": [\"0x1p+0\"",
+     "strategy.thresholds[1].zero_points[1]: expected an integer from 0 to 63, got 64",
+     ITG_BAD_FILE},
+    {"\"lo\": ", "\"zero_points\": [1], \"lo\": ", "strategy.thresholds[0]: expected either",
      ITG_BAD_FILE},
     {"\"channels\": [\"0x1p+0\"", "\"channels\": [\"-0x1p+0\"",
      "strategy.thresholds[1].channels[0]: expected a threshold of at least 0", ITG_BAD_FILE},
@@ -465,7 +479,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip_keeps_strategy_annotation_and_digest),
-        cmocka_unit_test(what_is_passed_over_survives),
+        cmocka_unit_test(what_edges_may_leave_out_survives),
         cmocka_unit_test(extreme_thresholds_survive),
         cmocka_unit_test(damaged_members_are_refused_by_file_and_place),
         cmocka_unit_test(another_preparation_is_refused),
