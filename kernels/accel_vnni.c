@@ -33,6 +33,10 @@ blocks(const itg_accel_tile *t, int64_t first, int64_t end, const int rows, cons
 {
     const int64_t *offset = t->offset, *last = offset + t->steps, run_steps = t->run_steps;
     const int64_t stride = t->a_stride, b_stride = t->b_stride, depth = itg_accel_run_depth(t);
+    /* Rows are addressed from every fourth one: GCC would have a distance for each of sixteen,
+     * which are more than there are registers. */
+    int64_t three = 3 * stride, four = 4 * stride;
+    __asm__("" : "+r"(three), "+r"(four));
     const uint8_t *base = t->a + first * stride;
     int32_t *c = t->c + first * ITG_TILE_COLUMNS;
     for (int64_t row = first; row < end; row += rows, base += rows * stride) {
@@ -46,9 +50,11 @@ blocks(const itg_accel_tile *t, int64_t first, int64_t end, const int rows, cons
             for (const int8_t *w = b; a < stop; a += QUAD, w += QUAD * ITG_PANEL_COLUMNS) {
                 const __m512i b0 = _mm512_loadu_si512(w);
                 const __m512i b1 = panels > 1 ? _mm512_loadu_si512(w + b_stride) : b0;
+                const uint8_t *at = a;
                 ITG_UNROLL
                 for (int r = 0; r < rows; r++) {
-                    const __m512i x = four_codes(a + r * stride);
+                    if (r > 0 && r % 4 == 0) at += four;
+                    const __m512i x = four_codes(at + (r % 4 == 3 ? three : r % 4 * stride));
                     sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], x, b0);
                     if (panels > 1) sum[r][1] = _mm512_dpbusd_epi32(sum[r][1], x, b1);
                 }

@@ -13,8 +13,9 @@
     "'w':{'storage':'u8','bits':[2,8],'zero_point':true},'s':{'storage':'s16','bits':[9,16]}"
 
 enum { ROWS = 4, DEPTH = 3 };
-static const float given[ROWS * DEPTH] = {-1, 0.25f, 2,  0.5f, 0.75f, 3, /* one has no negative weight */
-                                          -3, -0.5f, -2, 0,    0,     0};
+static const float given[ROWS * DEPTH] = {
+    -1, 0.25f, 2,  0.5f, 0.75f, 3, /* one has no negative weight */
+    -3, -0.5f, -2, 0,    0,     0};
 
 /* x [1,3] times four channels */
 static sim_case make_case(const char *head, const char *operators)
@@ -22,8 +23,8 @@ static sim_case make_case(const char *head, const char *operators)
     itg_graph *g = net_new();
     itg_id x = net_input(g, "x", "1,3"), y = net_gemm(g, "gemm", x, "4,3", given, ITG_NONE);
     OUTPUTS(g, x, y);
-    sim_case c = case_new(g, chip(head, DTYPES, *head ? "'r':{'form':'shift'}" : "'r':{'form':'f32'}",
-                                  operators));
+    sim_case c = case_new(
+        g, chip(head, DTYPES, *head ? "'r':{'form':'shift'}" : "'r':{'form':'f32'}", operators));
     set_range(&c, "gemm", 0, 8, -1, 1);
     set_range(&c, NULL, 0, 8, -4, 4);
     return c;
@@ -49,7 +50,8 @@ static void each_scale_has_codes_of_its_own(void **state)
     (void)state;
     for (int is_one = 0; is_one < 2; is_one++)
         for (int32_t bits = 2; bits <= 8; bits++) {
-            sim_case c = make_case("", is_one ? MAC("Gemm", "") : MAC("Gemm", ",'per_channel':true"));
+            sim_case c =
+                make_case("", is_one ? MAC("Gemm", "") : MAC("Gemm", ",'per_channel':true"));
             const int32_t most = (1 << bits) - 1;
             const uint8_t zero[ROWS] = {(uint8_t)(most / 3), 0, (uint8_t)most, 1};
             set_zeros(&c, bits, is_one ? 1 : ROWS, t, zero);
