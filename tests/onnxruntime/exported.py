@@ -21,7 +21,7 @@ import onnxruntime
 
 from cases import FAMILIES, MORE
 from networks import DIGITS, ROOT, SHARED, column, read_idx
-from results import RESULTS, write_target
+from results import RESULTS, write_target, write_zeros
 from session import Inexact, exact_options, exact_session
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "pairs"))
@@ -46,7 +46,7 @@ class Case:
     calibration: str
     preprocessing: list
     how: list  # options of simulate, or of search where it names a searcher
-    target: str = "x86-vnni"
+    target: str = "x86-vnni"  # zeros: as write_zeros has it
     noise: tuple = ()  # shape of a sample of noise, in place of data
 
     def present(self):
@@ -81,12 +81,15 @@ def cases(full):
     out = [Case(f"digits {suffix}", *digits, ["--scale", "1/255"], how) for suffix, how in
            [("w8", uniform(8)), ("w4", uniform(4)), ("w3 a5", uniform(3, 5)),
             *((f"random {seed}", at_random(seed)) for seed in range(4))]]
+    out += [Case(f"digits zeros {suffix}", *digits, ["--scale", "1/255"], how, "zeros") for suffix, how in
+            [("w8", uniform(8)), ("w4", uniform(4)), ("w2", uniform(2)), ("random", at_random(1))]]
     out += [pair_case(pair, "w8", uniform(8)) for pair in PAIRS]
     out += [Case(f"{name} w8", os.path.join(SHARED, "models", f"{name}.onnx"), "", "", "", [], uniform(8), noise=shape)
             for name, shape in UNLABELLED]
     varied = [pair for pair in PAIRS if full or pair.name in ("resnet8", "mbv2", "mnist_onnxjs")]
     for pair in varied:
         out += [pair_case(pair, "w5", uniform(5)), pair_case(pair, "w4", uniform(4)), pair_case(pair, "w3 a6", uniform(3, 6)),
+                *(pair_case(pair, f"zeros w{bits}", uniform(bits), "zeros") for bits in (8, 4)),
                 *(pair_case(pair, f"random {seed}", at_random(seed)) for seed in range(2))]
         # The exporter promises nothing of tensorrt-int8: of products whose activation cuts signed codes.
         named = [target for target in pair.targets[1:] if ":" not in target and target != "tensorrt-int8"]  # ":4": widths of weights, which follow below
@@ -141,11 +144,12 @@ def make(binary, case, folder, limit):
     """Paths of the QDQ model and the program, the exporter's report, and the program's outputs, a list of arrays."""
     strategy, model, program, out = (os.path.join(folder, n) for n in ("strategy.json", "qdq.onnx", "program.onnx", "out.npy"))
     data = ["--data", case.data, "--limit", str(limit)]
+    target = write_zeros(os.path.join(folder, "zeros.json")) if case.target == "zeros" else case.target
     if "--searcher" in case.how:
-        call(binary, "search", case.model, "--hw", case.target, "--data", case.calibration, *case.preprocessing, *case.how, "-o",
+        call(binary, "search", case.model, "--hw", target, "--data", case.calibration, *case.preprocessing, *case.how, "-o",
              strategy, may_miss=True)
     else:
-        call(binary, "simulate", case.model, *case.how, "--hw", case.target, "--calib", case.calibration, *case.preprocessing,
+        call(binary, "simulate", case.model, *case.how, "--hw", target, "--calib", case.calibration, *case.preprocessing,
              "--data", case.data, "--limit", "1", "-o", strategy)
     call(binary, "realize", case.model, strategy, "-o", program)
     report = call(binary, "realize", case.model, strategy, "--emit", "qdq", "-o", model)

@@ -53,6 +53,20 @@ def write_target(path):
         json.dump(target, file)
 
 
+def write_zeros(path):
+    """x86-vnni whose weights have zero points, where it has weights. Returns the path."""
+    with open(TARGET, encoding="utf-8") as file:
+        target = json.load(file)
+    weights_of = [spec for entry in target["operators"].values() for spec in (entry if isinstance(entry, list) else entry["specs"])
+                  if "weights" in spec]
+    target["dtypes"]["zeros"] = {"storage": "u8", "bits": [2, 8], "zero_point": True}
+    for spec in weights_of:
+        spec["weights"] = ["zeros"]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(target, file)
+    return path
+
+
 def read_as_floats(make, also_codes):
     """The model of a family with a float operator behind it; also_codes: and an integer one."""
     def made(rng):
