@@ -130,10 +130,13 @@ static itg_status check_steps(itg_program *p, bool *written, itg_error *err)
         if (status == ITG_OK) status = itg_step_check(p, &p->steps[i], err);
         if (status != ITG_OK) return status;
     }
-    for (int32_t i = 0; i < p->output_count; i++)
+    for (int32_t i = 0; i < p->output_count; i++) {
+        const itg_pvalue *v = &p->values[p->outputs[i]];
         if (!written[p->outputs[i]])
-            return itg_fail(err, ITG_MISMATCH, "output '%s' is never made",
-                            p->values[p->outputs[i]].name);
+            return itg_fail(err, ITG_MISMATCH, "output '%s' is never made", v->name);
+        if (v->quantized && itg_has_zero_points(&v->q))
+            return itg_fail(err, ITG_MISMATCH, "output '%s' has zero points of scales", v->name);
+    }
     return ITG_OK;
 }
 

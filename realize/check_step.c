@@ -371,10 +371,23 @@ static const check_fn checks[ITG_STEP_KIND_COUNT] = {
     [ITG_STEP_TFLITE_SOFTMAX] = check_norm,
 };
 
+/* Only weights have zero points of scales. */
+static itg_status check_zero_points(const itg_program *p, const itg_step *s, itg_error *err)
+{
+    const bool weights =
+        s->kind == ITG_STEP_CONV || s->kind == ITG_STEP_MATMUL || s->kind == ITG_STEP_FLOAT;
+    for (int32_t i = 0; i < s->input_count; i++)
+        if (s->inputs[i] != ITG_NONE && !(weights && i == 1) && input(p, s, i)->quantized &&
+            itg_has_zero_points(&input(p, s, i)->q))
+            return bad(err, "an operand that is no weight has zero points of scales");
+    return ITG_OK;
+}
+
 itg_status itg_step_check(const itg_program *p, const itg_step *s, itg_error *err)
 {
     char type[48];
     itg_status status = checks[s->kind](p, s, err);
+    if (status == ITG_OK) status = check_zero_points(p, s, err);
     if (status == ITG_OK) return ITG_OK;
     return itg_prefix_error(err, status, "%s node '%s'", itg_step_type(s, type, sizeof type),
                             s->name);

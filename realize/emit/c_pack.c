@@ -130,35 +130,36 @@ static void put_in_planes(int64_t whole, int64_t bits, int64_t i, uint64_t code,
     }
 }
 
-static void pack(const itg_pvalue *v, const uint64_t *raw, unsigned char *out)
+/* The codes of a constant in some order, with the zero points that they are stored plus. */
+typedef struct codes {
+    const itg_pvalue *v;
+    const int64_t *order, *zero;
+    int64_t run; /* of codes with one zero point */
+} codes;
+
+static uint64_t raw_code(const codes *c, int64_t i)
 {
-    const int64_t whole = v->elements / 8;
-    int64_t shift = 0;
-    for (; v->q.bits - shift > 8; shift += 8, out += whole * 8)
-        for (int64_t i = 0; i < whole * 8; i++)
-            out[i] = (unsigned char)(raw[i] >> shift & 255);
-    const int64_t bits = v->q.bits - shift;
-    for (int64_t i = 0; i < whole * 8; i++)
-        put_in_planes(whole, bits, i, raw[i] >> shift, out);
-    out += whole * bits;
-    for (int64_t i = whole * 8, at = 0; i < v->elements; i++)
-        for (int64_t b = 0; b < v->q.bits; b++, at++)
-            if ((raw[i] >> b & 1) != 0)
-                out[at / 8] = (unsigned char)(out[at / 8] | (1u << (at % 8)));
+    const uint64_t raw = itg_emit_raw_code(c->v, c->order, i);
+    if (c->zero == NULL) return raw;
+    const int64_t element = c->order != NULL ? c->order[i] : i;
+    return raw + (uint64_t)c->zero[element / c->run % c->v->q.scale_count];
 }
 
-static uint64_t *raw_codes(itg_emitter *e, int32_t value, const int64_t *order)
+static void pack(const codes *c, unsigned char *out)
 {
-    const itg_pvalue *v = &e->p->values[value];
-    const int64_t *zero = itg_emit_zero_points(e, value);
-    const int64_t run = itg_scale_run(&v->q, &v->shape);
-    uint64_t *raw = itg_emit_alloc(e, (size_t)v->elements, sizeof *raw);
-    for (int64_t i = 0; raw != NULL && i < v->elements; i++) {
-        const int64_t element = order != NULL ? order[i] : i;
-        raw[i] = itg_emit_raw_code(v, order, i);
-        if (zero != NULL) raw[i] += (uint64_t)zero[element / run % v->q.scale_count];
-    }
-    return raw;
+    const int64_t elements = c->v->elements, whole = elements / 8;
+    int64_t shift = 0;
+    for (; c->v->q.bits - shift > 8; shift += 8, out += whole * 8)
+        for (int64_t i = 0; i < whole * 8; i++)
+            out[i] = (unsigned char)(raw_code(c, i) >> shift & 255);
+    const int64_t bits = c->v->q.bits - shift;
+    for (int64_t i = 0; i < whole * 8; i++)
+        put_in_planes(whole, bits, i, raw_code(c, i) >> shift, out);
+    out += whole * bits;
+    for (int64_t i = whole * 8, at = 0; i < elements; i++)
+        for (int64_t b = 0; b < c->v->q.bits; b++, at++)
+            if ((raw_code(c, i) >> b & 1) != 0)
+                out[at / 8] = (unsigned char)(out[at / 8] | (1u << (at % 8)));
 }
 
 /* Returns the number of a constant, by the order of use, which the artefact keeps. */
@@ -209,9 +210,9 @@ const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order,
     if (!itg_emit_needs(e, name)) return name;
     int64_t bytes = packed_bytes(v);
     unsigned char *packed = itg_emit_alloc(e, (size_t)bytes, 1);
-    const uint64_t *raw = raw_codes(e, value, order);
-    if (packed == NULL || raw == NULL) return name;
-    pack(v, raw, packed);
+    if (packed == NULL) return name;
+    const codes all = {v, order, itg_emit_zero_points(e, value), itg_scale_run(&v->q, &v->shape)};
+    pack(&all, packed);
     itg_emit_bytes(e, value, name, "", packed, bytes);
     return name;
 }

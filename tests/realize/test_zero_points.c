@@ -37,8 +37,15 @@ static itg_step *layer_step(maker *m, const layer *l)
     return s;
 }
 
-/* `wrong`: one code more than there are bits for, in the last scale. */
-static itg_status make(const layer *l, int32_t bits, bool is_one, bool wrong, itg_program **out,
+/* What a program has that it must not. */
+typedef enum fault {
+    NO_FAULT,
+    MORE_CODES,   /* than there are bits for, in the last scale */
+    NO_WEIGHTS,   /* the operands are exchanged */
+    IS_AN_OUTPUT, /* the weights are */
+} fault;
+
+static itg_status make(const layer *l, int32_t bits, bool is_one, fault f, itg_program **out,
                        itg_error *err)
 {
     maker m = {.integer = true, .seed = 1};
@@ -50,7 +57,7 @@ static itg_status make(const layer *l, int32_t bits, bool is_one, bool wrong, it
         w = add_constant(&m, l->w, true);
     set_zero_points(&m, w, bits, is_one ? -1 : l->axis);
     itg_pvalue *weights = value(&m, w);
-    if (wrong) {
+    if (f == MORE_CODES) {
         int64_t n = 0;
         assert_true(itg_shape_elements(&l->w, &n));
         void *codes = (void *)(uintptr_t)weights->data;
@@ -61,14 +68,15 @@ static itg_status make(const layer *l, int32_t bits, bool is_one, bool wrong, it
     s->inputs[0] = input;
     s->outputs[0] = x;
     s = layer_step(&m, l);
-    s->inputs[0] = x;
-    s->inputs[1] = w;
+    s->inputs[f == NO_WEIGHTS] = x;
+    s->inputs[f != NO_WEIGHTS] = w;
     set_out(&m, s, 0, add_bytes(&m, l->y), 20000, l->y.dims[l->group > 0 ? 1 : l->y.rank - 1]);
     itg_program *p = m.p;
     p->inputs = itg_arena_array(p->arena, 1, sizeof *p->inputs);
     p->inputs[p->input_count++] = input;
-    p->outputs = itg_arena_array(p->arena, 1, sizeof *p->outputs);
+    p->outputs = itg_arena_array(p->arena, 2, sizeof *p->outputs);
     p->outputs[p->output_count++] = s->outputs[0];
+    if (f == IS_AN_OUTPUT) p->outputs[p->output_count++] = w;
     *out = p;
     return itg_program_finish(p, ITG_BOUNDS_STORE, err);
 }
@@ -84,7 +92,7 @@ static void source_gives_the_codes_of_the_program(void **state)
         for (int32_t bits = 2; bits <= 8; bits++) {
             itg_error err = {0};
             itg_program *p = NULL;
-            if (make(&layers[i], bits, (i + (size_t)bits) % 4 == 0, false, &p, &err) != ITG_OK)
+            if (make(&layers[i], bits, (i + (size_t)bits) % 4 == 0, NO_FAULT, &p, &err) != ITG_OK)
                 fail_msg("%s, %d bits: %s", layers[i].name, (int)bits, err.message);
             if (!emits(p, "zeros", 2, &err)) fail_msg("%s: %s", layers[i].name, err.message);
             compile_and_run("zeros", FLAGS " -O1", (uint64_t)bits);
@@ -99,10 +107,27 @@ static void codes_that_need_more_bits_are_refused(void **state)
         for (int32_t bits = 2; bits <= 8; bits += 3) {
             itg_error err = {0};
             itg_program *p = NULL;
-            assert_int_equal(make(&layers[i], bits, false, true, &p, &err), ITG_MISMATCH);
+            assert_int_equal(make(&layers[i], bits, false, MORE_CODES, &p, &err), ITG_MISMATCH);
             if (!strstr(err.message, "do not fit")) fail_msg("%s: %s", layers[i].name, err.message);
             itg_program_destroy(p);
         }
+}
+
+static void expect_refused(const layer *l, fault f, const char *message)
+{
+    itg_error err = {0};
+    itg_program *p = NULL;
+    assert_int_equal(make(l, 4, false, f, &p, &err), ITG_MISMATCH);
+    if (!strstr(err.message, message)) fail_msg("%s: %s", l->name, err.message);
+    itg_program_destroy(p);
+}
+
+static void others_than_weights_are_refused(void **state)
+{
+    static const layer left = {"left", {2, {33, 5}}, {2, {4, 33}}, {2, {4, 5}}, 0, 0, 0};
+    (void)state;
+    expect_refused(&left, NO_WEIGHTS, "an operand that is no weight has zero points of scales");
+    expect_refused(&layers[0], IS_AN_OUTPUT, "has zero points of scales");
 }
 
 int main(void)
@@ -110,6 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(source_gives_the_codes_of_the_program),
         cmocka_unit_test(codes_that_need_more_bits_are_refused),
+        cmocka_unit_test(others_than_weights_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
