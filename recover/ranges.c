@@ -313,6 +313,9 @@ static itg_status widen(const choosing *x, itg_error *err)
         const float *weights = x->o->g->values[x->o->g->nodes[l->node].inputs[1]].data;
         itg_edge_choice *choice = &x->s->edges[l->weight_edge];
         if (choice->bits >= WIDE_BITS) continue;
+        const bool has_zero_points = itg_hardware_has_zero_points(
+            x->o->hw, x->o->g->nodes[l->node].op,
+            l->is_float ? 0 : x->s->edges[l->weight_edge - 1].bits, WIDE_BITS, choice->passed_over);
         const int64_t channels = itg_layer_channels(l) / choice->channel_count;
         double *t = itg_arena_array(x->s->arena, (size_t)choice->channel_count, sizeof *t);
         uint8_t *zero = itg_arena_array(x->s->arena, (size_t)choice->channel_count, sizeof *zero);
@@ -320,14 +323,15 @@ static itg_status widen(const choosing *x, itg_error *err)
         for (int32_t c = 0; c < choice->channel_count; c++) {
             double lo = 0, hi = 0;
             range_of(l, weights, c * channels, (c + 1) * channels, &lo, &hi);
-            t[c] = choice->zero ? itg_asymmetric_range(WIDE_BITS, lo, hi, &zero[c]) : fmax(-lo, hi);
+            t[c] =
+                has_zero_points ? itg_asymmetric_range(WIDE_BITS, lo, hi, &zero[c]) : fmax(-lo, hi);
         }
         *choice = (itg_edge_choice){.bits = WIDE_BITS,
                                     .method = choice->method,
                                     .passed_over = choice->passed_over,
                                     .channel_count = choice->channel_count,
                                     .channel = t,
-                                    .zero = choice->zero ? zero : NULL};
+                                    .zero = has_zero_points ? zero : NULL};
     }
     return ITG_OK;
 }

@@ -233,15 +233,22 @@ static itg_status fit_width(recovery *r, const itg_layer *l, const itg_fit *fit,
     return status;
 }
 
-/* Sets zero points at another width: the same places of the range. */
-static itg_status scale_zero_points(itg_arena *arena, const itg_edge_choice *from,
-                                    itg_edge_choice *to, itg_error *err)
+/* Sets zero points at another width, if it has any: at the same places of the range, or, where the
+ * first width has none, in the middle. */
+static itg_status set_zero_points(recovery *r, const itg_layer *l, const itg_edge_choice *from,
+                                  itg_error *err)
 {
+    itg_edge_choice *to = &r->s->edges[l->weight_edge];
+    const int32_t x_bits = l->is_float ? 0 : r->s->edges[l->weight_edge - 1].bits;
+    to->zero = NULL;
+    if (!itg_hardware_has_zero_points(r->hw, r->g->nodes[l->node].op, x_bits, to->bits,
+                                      to->passed_over))
+        return ITG_OK;
     const int32_t most = (1 << from->bits) - 1, span = (1 << to->bits) - 1;
-    uint8_t *zero = itg_arena_array(arena, (size_t)from->channel_count, sizeof *zero);
+    uint8_t *zero = itg_arena_array(r->s->arena, (size_t)to->channel_count, sizeof *zero);
     if (!zero) return itg_fail(err, ITG_NO_MEMORY, "no memory for zero points");
-    for (int32_t c = 0; c < from->channel_count; c++)
-        zero[c] = (uint8_t)((from->zero[c] * span + most / 2) / most);
+    for (int32_t c = 0; c < to->channel_count; c++)
+        zero[c] = (uint8_t)(from->zero ? (from->zero[c] * span + most / 2) / most : (span + 1) / 2);
     to->zero = zero;
     return ITG_OK;
 }
@@ -258,7 +265,7 @@ static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg
         if (!(r->table->widths[l->weight_edge] >> bits & 1) || bits == own.bits) continue;
         *choice = own;
         choice->bits = bits;
-        if (own.zero) status = scale_zero_points(r->s->arena, &own, choice, err);
+        status = set_zero_points(r, l, &own, err);
         if (status == ITG_OK) status = fit_width(r, l, fit, a, err);
         if (status == ITG_OK) *itg_recovered_entry(r->table, l->weight_edge, bits) = *choice;
         if (status == ITG_INFEASIBLE) status = ITG_OK; /* not with this width of its input */

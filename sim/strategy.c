@@ -181,19 +181,16 @@ static void set_kind_of_weights(const itg_threshold_cache *cache, int32_t e,
 {
     const itg_choice_space *space = cache->space;
     const itg_edge_ref *edges = space->edges;
-    uint32_t dtypes = cache->hw->float_weight_mask;
+    const itg_op op = cache->g->nodes[edges[e].node].op;
+    int32_t x = e > 0 && edges[e - 1].node == edges[e].node ? space->edge_group[e - 1]
+                                                            : -1; /* slot 0 precedes slot 1 */
+    int32_t x_bits = x < 0 || !cache->topology[edges[e].node] ? 0 : group_bits[x];
+    c->zero_points = itg_hardware_has_zero_points(cache->hw, op, x_bits, c->bits, c->passed_over);
     c->per_channel = cache->hw->float_weights_per_channel;
-    if (cache->topology[edges[e].node]) {
-        int32_t x = e > 0 && edges[e - 1].node == edges[e].node ? space->edge_group[e - 1]
-                                                                : -1; /* slot 0 precedes slot 1 */
-        int32_t x_bits = x < 0 ? 0 : group_bits[x];
-        const itg_hw_spec *spec = itg_hardware_match(cache->hw, cache->g->nodes[edges[e].node].op,
-                                                     &x_bits, x >= 0, c->bits, c->passed_over);
-        c->per_channel = spec && spec->per_channel;
-        dtypes = spec ? spec->weight_mask : 0;
-    }
-    const int32_t dtype = itg_hardware_dtype_for(cache->hw, dtypes, c->bits, true);
-    c->zero_points = dtype >= 0 && cache->hw->dtypes[dtype].zero_point;
+    if (!cache->topology[edges[e].node]) return;
+    const itg_hw_spec *spec =
+        itg_hardware_match(cache->hw, op, &x_bits, x >= 0, c->bits, c->passed_over);
+    c->per_channel = spec && spec->per_channel;
 }
 
 /* Marks the nodes of the group's weights, and what is fused into them. */

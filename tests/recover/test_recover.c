@@ -270,6 +270,65 @@ static void tables(void **state)
     small_network_end(&n);
 }
 
+/* Gives the network's target zero points in place of the text. */
+static void change_target(small_network *n, const char *from, const char *to)
+{
+    itg_strbuf text = {0};
+    itg_error err = {0};
+    const char *json = n->hw->json, *at = strstr(json, from);
+    assert_non_null(at);
+    itg_strbuf_format(&text, "%.*s%s%s", (int)(at - json), json, to, at + strlen(from));
+    itg_hardware_destroy(n->hw);
+    n->hw = NULL;
+    if (itg_hardware_parse(text.text, text.length, "changed", &n->hw, &err) != ITG_OK)
+        fail_msg("%s", err.message);
+    itg_strbuf_deinit(&text);
+}
+
+/* Weights have zero points at some widths, and none at others: strategies, and tables of all. */
+static void some_widths_have_zero_points(void **state)
+{
+    static const char *const changes[][2] = {
+        {"\"bits\": [2, 7], \"zero_point\": false, \"full_range\": true",
+         "\"bits\": [2, 7], \"zero_point\": true"},
+        {"\"bits\": [8, 8], \"zero_point\": false", "\"bits\": [8, 8], \"zero_point\": true"}};
+    (void)state;
+    for (int c = 0; c < 2; c++)
+        for (int32_t bits = 3; bits <= 8; bits += 5) {
+            small_network n;
+            small_network_make(3, "cortex-m", 120, &n);
+            change_target(&n, changes[c][0], changes[c][1]);
+            const bool has_zero_points = (bits == 8) == (c == 1);
+            itg_strategy *s = uniform(&n, bits), *other = uniform(&n, bits == 8 ? 3 : 8);
+            uint32_t *widths = calloc((size_t)s->edge_count + 1, sizeof *widths);
+            for (int32_t e = 0; e < s->edge_count; e++) {
+                widths[e] = 1u << 3 | 1u << 8;
+                if (s->edges[e].channel_count > 0)
+                    assert_int_equal(s->edges[e].zero != NULL, has_zero_points);
+            }
+            const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION,
+                                                 .mode = ITG_RECOVER_ROUND, .data = n.data,
+                                                 .threads = 2};
+            itg_recovery r = recovery_of(&n);
+            itg_recovered *table = NULL;
+            assert_int_equal(itg_recover_table(&r, &options, s, widths, &table, NULL), ITG_OK);
+            itg_recovery_deinit(&r);
+            itg_strategy *const both[] = {s, other};
+            for (int i = 0; i < 2; i++) {
+                const double nearest = distortion(&n, both[i]);
+                assert_int_equal(itg_recovered_apply(table, both[i], NULL), ITG_OK);
+                assert_int_equal(layers_with_codes(both[i]), 3);
+                /* the other's codes are made for the inputs of these widths */
+                if (i == 0) assert_true(distortion(&n, s) < nearest);
+            }
+            itg_recovered_destroy(table);
+            free(widths);
+            itg_strategy_destroy(s);
+            itg_strategy_destroy(other);
+            small_network_end(&n);
+        }
+}
+
 static void files(void **state)
 {
     (void)state;
@@ -397,6 +456,7 @@ int main(void)
         cmocka_unit_test(enough_keeps_the_nearest_codes_of_later_layers),
         cmocka_unit_test(what_is_no_better_is_left_out),
         cmocka_unit_test(tables),
+        cmocka_unit_test(some_widths_have_zero_points),
         cmocka_unit_test(files),
         cmocka_unit_test(stops),
         cmocka_unit_test(strategies_share_what_follows_from_the_float_network),
