@@ -226,7 +226,7 @@ static bool has_form(const itg_emitter *e, const itg_emit_mac_view *t)
     return t->row == ITG_S16 && t->sum == ITG_S32 && s->output_count == 1 && once && !narrow &&
            t->l->inputs[0] != ITG_NONE && itg_dtype_size(t->x.type) == 1 &&
            itg_dtype_size(y->dtype) == 1 && w->data != NULL && w->q.bits <= 8 &&
-           !itg_has_zero_points(&w->q);
+           (!itg_has_zero_points(&w->q) || w->q.bits < 8);
 }
 
 static int64_t weight_at(const itg_emit_mac_view *t, const itg_pvalue *w, int64_t c, int64_t i)
@@ -403,6 +403,15 @@ static void write_tile(itg_emitter *e, const itg_emit_helium_sums *h, const piec
                         "tile + i * %s);\n",
                         in, in, t->weights, c, itg_emit_number(e, (t->depth + 3) / 4 * 4), depth,
                         depth);
+    else if (t->zero != NULL) /* all become as far from their codes */
+        ITG_EMIT_FORMAT(e,
+                        "%s            for (int32_t i = 0; i < some; i++)\n"
+                        "%s                helium_unpack(%s, %s, %d, (k%s + i) * %s, %s,\n"
+                        "%s                              (uint32_t)(%s[k%s + i] - %d), "
+                        "tile + i * %s);\n",
+                        in, in, t->weights, itg_emit_number(e, w->elements), (int)w->q.bits, c,
+                        depth, depth, in, itg_emit_array(e, "zero", t->zero, t->channels), c,
+                        (int)h->minus, depth);
     else
         ITG_EMIT_FORMAT(
             e, "%s            helium_unpack(%s, %s, %d, (k%s) * %s, some * %s, 0, tile);\n", in,
@@ -534,7 +543,7 @@ void itg_emit_helium_mac(itg_emitter *e, const itg_emit_mac_view *t, bool channe
                               .at = t->l->scratch_offset + e->scratch_taken,
                               .room = room};
     h.again = e->flow.steps[e->layer - e->layers].sharing == ITG_SHARING_NONE;
-    h.minus = w->q.zero_point + (w->q.is_signed ? (int64_t)1 << (w->q.bits - 1) : 0);
+    h.minus = t->zero != NULL ? w->q.qmax : t->w_zero - itg_emit_least_code(w);
     const int64_t constants = e->layer->constant_bytes; /* those of the plain form count */
     pieces plan;
     if (!sets_of(e, &h)) return;

@@ -142,7 +142,18 @@ static void write_weights(itg_emitter *e, const itg_emit_helium_sums *h)
         "%s,\n"
         "                              taps + c * %s + i * 16);\n",
         channels, depth, t->weights, itg_emit_number(e, w->elements), (int)w->q.bits, channels,
-        channels, channels, itg_emit_number(e, h->minus), depth);
+        channels, channels, t->zero != NULL ? "0" : itg_emit_number(e, h->minus), depth);
+    if (t->zero == NULL) return;
+    ITG_EMIT_FORMAT(
+        e,
+        "        for (int32_t c = 0; c < %s; c += 16) {\n"
+        "            const uint8x16_t zero = vldrbq_z_u8((const uint8_t *)%s + c, "
+        "vctp8q((uint32_t)(%s - c)));\n"
+        "            for (uint8_t *at = taps + c * %s; at < taps + (c + 16) * %s; at += "
+        "16)\n"
+        "                vstrbq_u8(at, vsubq_u8(vldrbq_u8(at), zero));\n"
+        "        }\n",
+        channels, itg_emit_array(e, "zero", t->zero, t->channels), channels, depth, depth);
 }
 
 void itg_emit_helium_depthwise(itg_emitter *e, const itg_emit_helium_sums *h)

@@ -169,6 +169,7 @@ MVE int64_t mve_rounding_shift(int64_t a, int32_t n)
     return n >= 0 ? mve_shift(a, n) : (a + (INT64_C(1) << (-n - 1))) >> -n;
 }
 BINARY(vaddq_u8, uint8x16_t, 16, uint8_t, a + b)
+BINARY(vsubq_u8, uint8x16_t, 16, uint8_t, a - b)
 BINARY(vandq_u8, uint8x16_t, 16, uint8_t, a &b)
 BINARY(vorrq_u8, uint8x16_t, 16, uint8_t, a | b)
 BINARY(veorq_u8, uint8x16_t, 16, uint8_t, a ^ b)
