@@ -145,10 +145,8 @@ bool itg_hardware_float_weight(const itg_hardware *hw, const itg_graph *g, itg_i
 const itg_hw_spec *itg_hardware_match(const itg_hardware *hw, itg_op op, const int32_t *input_bits,
                                       int32_t input_count, int32_t weight_bits,
                                       int32_t passed_over);
-/* Whether weights of these bits have zero points. x_bits: of the node's first input, 0: the node
- * runs in float. passed_over: as above. */
-bool itg_hardware_has_zero_points(const itg_hardware *hw, itg_op op, int32_t x_bits, int32_t bits,
-                                  int32_t passed_over);
+/* Whether a spec's weights of these bits have zero points; NULL: those of float nodes. */
+bool itg_hardware_has_zero_points(const itg_hardware *hw, const itg_hw_spec *spec, int32_t bits);
 /* Index of the first dtype in mask that admits the bits; -1: none. Unsigned storage without zero
  * point only holds values that are not negative. */
 int32_t itg_hardware_dtype_for(const itg_hardware *hw, uint32_t mask, int32_t bits,

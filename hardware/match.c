@@ -83,12 +83,9 @@ int32_t itg_hardware_dtype_for(const itg_hardware *hw, uint32_t mask, int32_t bi
     return itg_hardware_dtype_after(hw, mask, bits, may_be_negative, 0);
 }
 
-bool itg_hardware_has_zero_points(const itg_hardware *hw, itg_op op, int32_t x_bits, int32_t bits,
-                                  int32_t passed_over)
+bool itg_hardware_has_zero_points(const itg_hardware *hw, const itg_hw_spec *spec, int32_t bits)
 {
-    const itg_hw_spec *spec =
-        x_bits > 0 ? itg_hardware_match(hw, op, &x_bits, 1, bits, passed_over) : NULL;
-    const uint32_t mask = x_bits == 0 ? hw->float_weight_mask : spec ? spec->weight_mask : 0;
+    const uint32_t mask = spec ? spec->weight_mask : hw->float_weight_mask;
     const int32_t dtype = itg_hardware_dtype_for(hw, mask, bits, true);
     return dtype >= 0 && hw->dtypes[dtype].zero_point;
 }

@@ -98,6 +98,16 @@ const itg_quantizer *itg_layer_quantizer(const itg_annotated *a, const itg_layer
     return &itg_annotated_encoding(a, l->node, 1)->q;
 }
 
+bool itg_layer_has_zero_points(const itg_layer *layer, const itg_graph *g, const itg_hardware *hw,
+                               const itg_strategy *s, int32_t bits)
+{
+    const itg_edge_choice *w = &s->edges[layer->weight_edge];
+    if (layer->is_float) return itg_hardware_has_zero_points(hw, NULL, bits);
+    const itg_hw_spec *spec =
+        itg_hardware_match(hw, g->nodes[layer->node].op, &w[-1].bits, 1, bits, w->passed_over);
+    return spec && itg_hardware_has_zero_points(hw, spec, bits);
+}
+
 void itg_layer_take(itg_layer *l, int64_t samples)
 {
     int64_t wanted = ITG_POSITIONS_A_TERM * l->depth;

@@ -33,6 +33,9 @@ typedef struct itg_layer {
 bool itg_layer_of(const itg_annotated *a, itg_id node, itg_layer *out);
 /* The quantizer of its weights. */
 const itg_quantizer *itg_layer_quantizer(const itg_annotated *a, const itg_layer *layer);
+/* Whether its weights have zero points at a width, with the strategy's width of its input. */
+bool itg_layer_has_zero_points(const itg_layer *layer, const itg_graph *g, const itg_hardware *hw,
+                               const itg_strategy *s, int32_t bits);
 /* Sets how many positions of each of `samples` samples are observed, so that the total suffices. */
 void itg_layer_take(itg_layer *layer, int64_t samples);
 static inline int64_t itg_layer_channels(const itg_layer *layer)

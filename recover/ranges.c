@@ -313,9 +313,8 @@ static itg_status widen(const choosing *x, itg_error *err)
         const float *weights = x->o->g->values[x->o->g->nodes[l->node].inputs[1]].data;
         itg_edge_choice *choice = &x->s->edges[l->weight_edge];
         if (choice->bits >= WIDE_BITS) continue;
-        const bool has_zero_points = itg_hardware_has_zero_points(
-            x->o->hw, x->o->g->nodes[l->node].op,
-            l->is_float ? 0 : x->s->edges[l->weight_edge - 1].bits, WIDE_BITS, choice->passed_over);
+        const bool has_zero_points =
+            itg_layer_has_zero_points(l, x->o->g, x->o->hw, x->s, WIDE_BITS);
         const int64_t channels = itg_layer_channels(l) / choice->channel_count;
         double *t = itg_arena_array(x->s->arena, (size_t)choice->channel_count, sizeof *t);
         uint8_t *zero = itg_arena_array(x->s->arena, (size_t)choice->channel_count, sizeof *zero);

@@ -239,12 +239,9 @@ static itg_status set_zero_points(recovery *r, const itg_layer *l, const itg_edg
                                   itg_error *err)
 {
     itg_edge_choice *to = &r->s->edges[l->weight_edge];
-    const int32_t x_bits = l->is_float ? 0 : r->s->edges[l->weight_edge - 1].bits;
     to->zero = NULL;
-    if (!itg_hardware_has_zero_points(r->hw, r->g->nodes[l->node].op, x_bits, to->bits,
-                                      to->passed_over))
-        return ITG_OK;
-    const int32_t most = (1 << from->bits) - 1, span = (1 << to->bits) - 1;
+    if (!itg_layer_has_zero_points(l, r->g, r->hw, r->s, to->bits)) return ITG_OK;
+    const int32_t most = from->zero ? (1 << from->bits) - 1 : 0, span = (1 << to->bits) - 1;
     uint8_t *zero = itg_arena_array(r->s->arena, (size_t)to->channel_count, sizeof *zero);
     if (!zero) return itg_fail(err, ITG_NO_MEMORY, "no memory for zero points");
     for (int32_t c = 0; c < to->channel_count; c++)

@@ -72,11 +72,11 @@ static itg_status refine(relaxing *x, itg_quantizer *q, int32_t k)
 }
 
 /* k: as refine. Codes of weights with zero points stay within their channel's unless is_wide. */
-static itg_status take_codes(relaxing *x, itg_id v, itg_encoding *encoding, int32_t k, bool is_wide)
+static itg_status take_codes(relaxing *x, itg_id v, int32_t index, int32_t k, bool is_wide)
 {
     const itg_value *value = &x->from->graph->values[v];
-    const itg_quantizer *from =
-        &x->from->values[v].encodings[encoding - x->a->values[v].encodings].q;
+    const itg_quantizer *from = &x->from->values[v].encodings[index].q;
+    itg_encoding *encoding = &x->a->values[v].encodings[index];
     const int32_t span = encoding->zero ? ((1 << from->bits) - 1) << k : 0;
     int32_t *least = NULL;
     if (encoding->zero && !is_wide) {
@@ -117,7 +117,7 @@ static itg_status relax_encoding(relaxing *x, itg_id v, int32_t index)
     encoding->clamp_lo = encoding->q.qmin;
     encoding->clamp_hi = encoding->q.qmax;
     return status == ITG_OK && x->from->graph->values[v].data
-               ? take_codes(x, v, encoding, x->r->unrounded[site] ? x->finer[place] : 0,
+               ? take_codes(x, v, index, x->r->unrounded[site] ? x->finer[place] : 0,
                             x->r->unclipped[site])
                : status;
 }

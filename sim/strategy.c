@@ -181,16 +181,18 @@ static void set_kind_of_weights(const itg_threshold_cache *cache, int32_t e,
 {
     const itg_choice_space *space = cache->space;
     const itg_edge_ref *edges = space->edges;
-    const itg_op op = cache->g->nodes[edges[e].node].op;
+    if (!cache->topology[edges[e].node]) {
+        c->per_channel = cache->hw->float_weights_per_channel;
+        c->zero_points = itg_hardware_has_zero_points(cache->hw, NULL, c->bits);
+        return;
+    }
     int32_t x = e > 0 && edges[e - 1].node == edges[e].node ? space->edge_group[e - 1]
                                                             : -1; /* slot 0 precedes slot 1 */
-    int32_t x_bits = x < 0 || !cache->topology[edges[e].node] ? 0 : group_bits[x];
-    c->zero_points = itg_hardware_has_zero_points(cache->hw, op, x_bits, c->bits, c->passed_over);
-    c->per_channel = cache->hw->float_weights_per_channel;
-    if (!cache->topology[edges[e].node]) return;
-    const itg_hw_spec *spec =
-        itg_hardware_match(cache->hw, op, &x_bits, x >= 0, c->bits, c->passed_over);
+    int32_t x_bits = x < 0 ? 0 : group_bits[x];
+    const itg_hw_spec *spec = itg_hardware_match(cache->hw, cache->g->nodes[edges[e].node].op,
+                                                 &x_bits, x >= 0, c->bits, c->passed_over);
     c->per_channel = spec && spec->per_channel;
+    c->zero_points = spec && itg_hardware_has_zero_points(cache->hw, spec, c->bits);
 }
 
 /* Marks the nodes of the group's weights, and what is fused into them. */

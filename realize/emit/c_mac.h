@@ -43,7 +43,7 @@ void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise);
 const char *itg_emit_patches_text(itg_emitter *e, const itg_emit_mac_view *t);
 void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                       const char *window, const char *offset);
-/* Writes statements that take them off unpacked weights of one channel each. */
+/* Writes statements that take zero points that differ off unpacked weights of one channel each. */
 void itg_emit_tap_zeros(itg_emitter *e, const itg_emit_mac_view *t);
 void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                       const char *b_offset);

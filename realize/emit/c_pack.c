@@ -1,7 +1,7 @@
 /* Constants at their bit width b. Codes are stored without sign, as code - least, where least is
  * -2^(b-1) for signed codes, else 0; the codes -1 and 1 of one bit as 0 and 1. Where weights have
- * zero points, least is their scale's least code or 0. A tensor of n codes
- * takes ceil(n * b / 8) bytes:
+ * zero points, least is their scale's least code or 0. A tensor of n codes takes ceil(n * b / 8)
+ * bytes:
  *
  *   The first 8 m codes, m = floor(n / 8), are eight rows of m codes. They lie in b planes of m
  *   bytes. Byte k of each plane belongs to code k of the rows, so a run of codes is a run of bytes.
@@ -108,6 +108,18 @@ int64_t itg_emit_least_code(const itg_pvalue *v)
 {
     if (itg_has_zero_points(&v->q)) return 0;
     return v->q.is_signed ? -((int64_t)1 << (v->q.bits - 1)) : 0;
+}
+
+const int64_t *itg_emit_zero_points(itg_emitter *e, int32_t value)
+{
+    const itg_pvalue *v = &e->p->values[value];
+    if (!v->quantized || v->data == NULL || !itg_has_zero_points(&v->q)) return NULL;
+    int64_t *zero = itg_emit_alloc(e, (size_t)v->q.scale_count, sizeof *zero), most;
+    for (int32_t i = 0; zero != NULL && i < v->q.scale_count; i++) {
+        itg_code_range(&v->q, &v->shape, v->data, i, &zero[i], &most);
+        zero[i] = -zero[i];
+    }
+    return zero;
 }
 
 uint64_t itg_emit_raw_code(const itg_pvalue *v, const int64_t *order, int64_t i)

@@ -199,18 +199,6 @@ static const int64_t *matrix_order(itg_emitter *e, const itg_emit_mac_view *t, i
 
 /* ---- weights with zero points ---- */
 
-const int64_t *itg_emit_zero_points(itg_emitter *e, int32_t value)
-{
-    const itg_pvalue *v = &e->p->values[value];
-    if (!v->quantized || v->data == NULL || !itg_has_zero_points(&v->q)) return NULL;
-    int64_t *zero = itg_emit_alloc(e, (size_t)v->q.scale_count, sizeof *zero), most;
-    for (int32_t i = 0; zero != NULL && i < v->q.scale_count; i++) {
-        itg_code_range(&v->q, &v->shape, v->data, i, &zero[i], &most);
-        zero[i] = -zero[i];
-    }
-    return zero;
-}
-
 static void set_zero_points(itg_emitter *e, itg_emit_mac_view *t)
 {
     const itg_quantizer *q = &e->p->values[t->w_value].q;
