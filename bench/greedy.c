@@ -204,7 +204,7 @@ static void describe(const tally *t, const way *w, char *out, size_t size)
                        : w->racing ? ", the same points and the same best as with neither"
                                    : ", points and outputs the same as with neither";
     snprintf(out, size,
-             "%lld trials%s; duplicates (not counted): %lld, raced: %lld, infeasible: %lld",
+             "%lld trials%s; duplicates (not counted): %lld, stopped early: %lld, infeasible: %lld",
              (long long)t->trials, same, (long long)t->duplicates, (long long)t->raced,
              (long long)t->infeasible);
 }

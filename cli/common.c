@@ -288,7 +288,8 @@ const char *itg_cli_trial_kinds(int64_t duplicates, int64_t raced, char *out, si
         itg_cli_append(out, size, ", %s duplicate%s",
                        itg_cli_count_text((long long)duplicates, count), itg_plural(duplicates));
     if (raced > 0)
-        itg_cli_append(out, size, ", %s raced", itg_cli_count_text((long long)raced, count));
+        itg_cli_append(out, size, ", %s stopped early",
+                       itg_cli_count_text((long long)raced, count));
     return out;
 }
 

@@ -97,7 +97,7 @@ void itg_cli_json_summary_layer(itg_json_writer *json, const char *key, const it
 void itg_cli_type_cell(itg_cli_table *table, const itg_summary_edge *e);      /* "8 unsigned" */
 void itg_cli_threshold_cell(itg_cli_table *table, const itg_summary_edge *e); /* "mse -0.5..1.25" */
 
-/* Returns ", 12 duplicates, 41 raced"; counts of 0 are left out. */
+/* Returns ", 12 duplicates, 41 stopped early"; counts of 0 are left out. */
 const char *itg_cli_trial_kinds(int64_t duplicates, int64_t raced, char *out, size_t size);
 /* Prints a line such as "  top-1  79.51 % ..." for each known metric of the score. */
 void itg_cli_print_score(const itg_score *score);

@@ -143,7 +143,7 @@ static void describe(itg_cli_progress *p, const itg_trial *best, int64_t done, i
         add(text, "%lld of %lld trial%s", (long long)done, (long long)planned, itg_plural(planned));
     else
         add(text, "%lld trial%s", (long long)done, itg_plural(done));
-    if (p->raced > 0) add(text, ", %lld raced", (long long)p->raced);
+    if (p->raced > 0) add(text, ", %lld stopped early", (long long)p->raced);
     if (left >= 0) add_time(text, left);
     if (rate > 0) add(text, ", %.3g/s", rate);
     add_best(text, p, best);

@@ -318,7 +318,7 @@ static int print_heads(const comparison *c)
           itg_cli_count_text((long long)c->b.record->trials, b));
     cells(&table, "duplicates", itg_cli_count_text((long long)c->a.record->duplicates, a),
           itg_cli_count_text((long long)c->b.record->duplicates, b));
-    cells(&table, "raced", itg_cli_count_text((long long)c->a.record->raced, a),
+    cells(&table, "stopped early", itg_cli_count_text((long long)c->a.record->raced, a),
           itg_cli_count_text((long long)c->b.record->raced, b));
     cells(&table, "state", itg_cli_state(&c->a, a, sizeof a), itg_cli_state(&c->b, b, sizeof b));
     return itg_cli_table_print(&table);

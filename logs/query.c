@@ -92,9 +92,9 @@ static const char run_sql[] =
     "r.holdout, r.holdout_name, o.samples, r.holdout_labels, r.holdout_labels_name, p.samples, "
     "r.model, r.best_trial, r.goal_met, (SELECT count(*) FROM trials t WHERE t.run = r.run), "
     "(SELECT count(*) - count(DISTINCT round || ':' || point) FROM trials t WHERE t.run = r.run), "
-    /* counts distinct trials that were stopped; a complete score is never repeated */
-    "(SELECT count(DISTINCT round || ':' || point) FROM trials t WHERE t.run = r.run AND "
-    "t.stopped_at > 0) "
+    /* points whose first trial was stopped: min() chooses the row of the other columns */
+    "(SELECT count(*) FROM (SELECT stopped_at, min(number) FROM trials t WHERE t.run = r.run "
+    "GROUP BY round, point) WHERE stopped_at > 0) "
     "FROM runs r JOIN hardware h ON h.hash = r.hardware JOIN data d ON d.hash = r.data "
     "LEFT JOIN data l ON l.hash = r.labels LEFT JOIN data o ON o.hash = r.holdout "
     "LEFT JOIN data p ON p.hash = r.holdout_labels WHERE r.run = ?";

@@ -73,11 +73,11 @@ static itg_status init(void *state, const itg_search_space *space,
     return itg_allocate_init(state, space, options, err);
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     itg_allocate_state *s = state;
     (void)rng;
-    (void)floor;
+    (void)interest;
     if (s->asked == s->batch_count) {
         if (s->told < s->asked) return ITG_WAIT;
         itg_status status = plan(s);

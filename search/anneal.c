@@ -120,7 +120,7 @@ static void propose(anneal_state *s, itg_rng *rng, int32_t *levels)
     s->temperature *= parameter(s, COOLING);
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     anneal_state *s = state;
     if (s->waiting) return ITG_WAIT;
@@ -137,7 +137,7 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
         if (s->accepted_any) s->floor = floor_of(s);
     }
     s->started = s->waiting = true;
-    *floor = s->floor;
+    interest->floor = s->floor;
     return ITG_OK;
 }
 

@@ -182,11 +182,11 @@ static int64_t next_index(const cheaper_state *s)
     return s->stage == CHEAPER_SAFER ? s->low : (s->low + s->high) / 2;
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     cheaper_state *s = state;
     (void)rng;
-    (void)floor; /* how far a point fails matters */
+    (void)interest; /* how far a point fails matters */
     if (s->waits) return ITG_WAIT;
     if (s->low >= s->high && s->stage == CHEAPER_EARLIER) widen(s);
     if (s->low >= s->high && s->stage == CHEAPER_WIDER) climb(s);

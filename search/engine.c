@@ -121,10 +121,8 @@ static itg_status replay_trial(engine *e, slot *s, int64_t index, itg_error *err
 
 static void submit(engine *e, slot *s)
 {
-    s->work = (itg_work){.point = s->point,
-                         .race = e->o->no_racing ? NULL : &s->race,
-                         .owner = s,
-                         .score = itg_score_unknown()};
+    s->work =
+        (itg_work){.point = s->point, .race = &s->race, .owner = s, .score = itg_score_unknown()};
     s->submitted = true;
     e->submitted++;
     e->workers.submit(e->workers.context, &s->work);
@@ -254,11 +252,18 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
                        .seconds = s->seconds,
                        .error = ((itg_finding *)itg_point_map_record(e->memory, at))->why};
     if (s->submitted) memcpy(trial.worker, s->work.worker, sizeof trial.worker);
-    trial.meets_goal = itg_objective_meets(e->o->objective, &trial);
+    const bool is_result = !(s->race.interest.share < 1);
+    trial.meets_goal = is_result && itg_objective_meets(e->o->objective, &trial);
     itg_outcome outcome = itg_objective_outcome(e->o->objective, &trial);
+    if (trial.feasible && !is_result) {
+        outcome.distortion = trial.score.value[ITG_METRIC_DISTORTION];
+        outcome.quality = (double)NAN;
+    }
     bool replayed = trial.index < e->o->replay_count;
-    keep_best(e, &trial);
-    status = keep_front(e, &trial, err);
+    if (is_result) {
+        keep_best(e, &trial);
+        status = keep_front(e, &trial, err);
+    }
     if (status == ITG_OK && !replayed && h && h->trial) status = h->trial(h->context, &trial, err);
     if (status != ITG_OK) return status;
     e->result->trials[e->result->trial_count++] = trial;
@@ -305,7 +310,7 @@ static itg_status prepare_slot(engine *e, slot *s, itg_error *err)
     s->seconds = 0;
     s->duplicate = s->submitted = s->done = false;
     s->best = e->result->best;
-    s->race = (itg_race){e->o->objective, &s->best, -INFINITY, NULL};
+    s->race = (itg_race){e->o->objective, &s->best, ITG_ALL, NULL};
     if (e->result->front.objective_count < 2) return ITG_OK;
     s->race.front = &s->front;
     return itg_archive_copy(&e->result->front, &s->front, err);
@@ -316,7 +321,8 @@ static itg_status ask_next(engine *e, slot *s, itg_error *err)
     const itg_searcher_def *def = e->o->searcher;
     itg_status status = prepare_slot(e, s, err);
     if (status != ITG_OK) return status;
-    status = def->ask(e->state, &e->rng, s->levels, &s->race.floor);
+    status = def->ask(e->state, &e->rng, s->levels, &s->race.interest);
+    if (e->o->no_racing) s->race.interest.floor = -INFINITY;
     if (status != ITG_OK && status != ITG_WAIT && status != ITG_END)
         return itg_fail(err, status, "searcher %s failed to ask", def->name);
     for (int32_t d = 0; d < e->space->dim_count && status == ITG_OK; d++)

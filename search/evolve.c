@@ -246,11 +246,11 @@ static void make_new(const evolve_state *s, itg_rng *rng, int32_t *levels)
 
 /* ---- ask and tell ---- */
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     evolve_state *s = state;
     const itg_outcome none = {0};
-    (void)floor;
+    (void)interest;
     if ((double)s->seen.count >= s->points) return ITG_END;
     if (s->asked == s->population) return ITG_WAIT;
     member *child = &s->members[s->parents + s->asked];

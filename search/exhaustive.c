@@ -46,7 +46,7 @@ static void advance(exhaustive_state *s)
         s->ended = true;
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     exhaustive_state *s = state;
     (void)rng;
@@ -55,7 +55,7 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
         const itg_dim *dim = &s->space->dims[d];
         levels[d] = dim->ordered ? dim->count - 1 - s->steps[d] : s->steps[d];
     }
-    *floor = INFINITY;
+    interest->floor = INFINITY;
     advance(s);
     return ITG_OK;
 }

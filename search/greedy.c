@@ -5,18 +5,18 @@
  * thousand samples is too coarse to tell two moves apart), else from quality. Losses and costs are
  * kept as sums of one term for each width (additive.h), so that most steps need no evaluation:
  *  1. start (start.h): the widest point, or what can be run, or is better, instead.
- *  2. probes: each width alone at the middle of its range. A term not probed follows the nearest
- *     one, by `growth` for each bit.
+ *  2. probes: each width alone at the middle of its range (by a share). A term not probed
+ *     follows the nearest one, by `growth` for each bit.
  *  3. path: the steepest path down by these terms, found without evaluations. The last point on it
  *     that is safe (see below) is bracketed by asking `sections` points between the last safe and
  * the first other one, again and again. Maximizing quality: the first point within the limits.
  *  4. steps, minimizing (greedy_steps.c): one width one level down, best ratio first, as long as a
- *     safe point is found.
+ *     safe point is found: eight (by a share), then as many of them together as are safe.
  *  5. improvement (greedy_improve.c): single moves, exchanges, and both filled up (greedy_moves.h),
- *     best expected first, eight together. The terms learn from each answer, lazily: a move that is
- *     not among the best is not looked at again. It ends with nothing left to expect, or after a
- *     number of answers without a better point. Minimizing, where it went down: 4. again, and 5.
- *     where that stepped.
+ *     best expected first, eight together (by a share; then the best of them, until one is good).
+ *     The terms learn from each answer, lazily: a move that is not among the best is not looked at
+ *     again. It ends with nothing left to expect, or after a number of answers without a better
+ *     point. Minimizing, where it went down: 4. again, and 5. where that stepped.
  *  6. methods (greedy_methods.c): each other value of each method alone, then the best ones
  *     together: they cost nothing and lose less. Where one is better: 5. again, with what follows
  *     it (3., where the point before was not good enough).
@@ -26,6 +26,8 @@
  * safe: `slack` of what may be lost is left. 5. only goes up to the distortion at which quality
  * meets the floor with a margin on average over all that was told (history.h), or that of a safe
  * point.
+ *
+ * Minimizing, what only ranks points is asked of a share of the samples (greedy_share.c).
  *
  * Racing floor, minimizing, from the path on: `hopeless`, below the floor by a multiple of what
  * the start has to lose. What is told of such a point is used for nothing but that it is. */
@@ -54,6 +56,8 @@ static const itg_searcher_parameter parameters[] = {
                              "answers without an improvement that end the stage"},
     [ITG_GREEDY_PATIENCE_PER_WIDTH] = {"patience_per_width", 1, 0, 1e6, true,
                                        "the same, in addition for each width"},
+    [ITG_GREEDY_SHARE] = {"share", 0.25, 0, 1, false,
+                          "of the samples, where distortions are only compared; 1: all, always"},
     {0}};
 
 /* ---- start ---- */
@@ -114,12 +118,15 @@ static void plan_start(itg_greedy_state *s)
 
 static void plan_probes(itg_greedy_state *s)
 {
-    for (int32_t d = 0; d < s->space->dim_count && s->batch_count < ITG_GREEDY_BATCH; d++) {
+    for (int32_t d = 0; d < s->space->dim_count && s->batch_count < itg_greedy_room(s); d++) {
         if (s->probe[d] < 0) continue;
         itg_greedy_asked *a = itg_greedy_add_point(s, s->start, d);
         a->guess.levels[d] = s->probe[d];
     }
-    if (s->batch_count > 0) return;
+    if (s->batch_count > 0) {
+        itg_greedy_add_current(s);
+        return;
+    }
     itg_additive_copy(&s->probed, &s->loss);
     double to_lose = s->start_outcome.quality - s->options.quality_floor;
     if (!s->options.maximize_quality && to_lose < INFINITY)
@@ -143,6 +150,7 @@ static void leave_bad_start(itg_greedy_state *s)
 
 static void absorb_probes(itg_greedy_state *s)
 {
+    itg_greedy_take_share(s);
     for (int32_t i = 0; i < s->batch_count; i++) {
         const itg_greedy_asked *a = &s->batch[i];
         int32_t d = a->index, next = (s->probe[d] + s->start[d] + 1) / 2;
@@ -268,6 +276,9 @@ static itg_status plan(itg_greedy_state *s)
         case ITG_GREEDY_IMPROVE:
             status = itg_greedy_plan_improve(s);
             break;
+        case ITG_GREEDY_CONFIRM:
+            status = itg_greedy_plan_confirm(s);
+            break;
         case ITG_GREEDY_STEPS:
             itg_greedy_plan_steps(s);
             break;
@@ -297,6 +308,9 @@ static void absorb(itg_greedy_state *s)
         break;
     case ITG_GREEDY_IMPROVE:
         itg_greedy_absorb_improve(s);
+        break;
+    case ITG_GREEDY_CONFIRM:
+        itg_greedy_absorb_confirm(s);
         break;
     case ITG_GREEDY_STEPS:
         itg_greedy_absorb_steps(s);
@@ -349,7 +363,7 @@ static itg_status init(void *state, const itg_search_space *space,
     return status;
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     itg_greedy_state *s = state;
     (void)rng;
@@ -362,7 +376,8 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
     const itg_greedy_asked *a = &s->batch[s->asked++];
     memcpy(levels, a->guess.levels, sizeof *levels * (size_t)s->space->dim_count);
     if (s->stage != ITG_GREEDY_START) itg_start_fit(&s->beginning, levels);
-    *floor = s->hopeless;
+    interest->floor = s->hopeless;
+    interest->share = itg_greedy_asked_share(s);
     return ITG_OK;
 }
 

@@ -70,28 +70,97 @@ itg_status itg_greedy_plan_improve(itg_greedy_state *s)
         count = itg_greedy_propose(&moves, &current, out, &s->scratch);
     for (int32_t i = 0; i < ITG_GREEDY_BATCH; i++)
         s->batch[i].guess = out[i]; /* the same arrays in another order */
-    s->batch_count = count;
-    if (count == 0) end_improve(s);
+    s->batch_count = count < itg_greedy_room(s) ? count : itg_greedy_room(s);
+    if (count == 0)
+        end_improve(s);
+    else
+        itg_greedy_add_current(s);
     return ITG_OK;
 }
 
 void itg_greedy_absorb_improve(itg_greedy_state *s)
 {
-    const itg_greedy_asked *best = NULL;
-    for (int32_t i = 0; i < s->batch_count; i++) {
-        const itg_greedy_asked *a = &s->batch[i];
-        itg_greedy_learn(s, s->current, &s->current_outcome, a);
-        const itg_outcome *than = best ? &best->outcome : &s->current_outcome;
-        if (itg_greedy_is_good_enough(s, &a->outcome) && !itg_greedy_is_hopeless(s, &a->outcome) &&
-            itg_greedy_is_better(s, &a->outcome, than))
-            best = a;
-    }
+    itg_greedy_take_share(s);
+    for (int32_t i = 0; i < s->batch_count; i++)
+        itg_greedy_learn(s, s->current, &s->current_outcome, &s->batch[i]);
     s->stalled += s->batch_count;
-    if (!best) return;
+    s->waiting = s->batch_count;
+    s->stage = ITG_GREEDY_CONFIRM;
+}
+
+/* ---- the best of what was told becomes the current point ---- */
+
+static bool is_good(const itg_greedy_state *s, const itg_greedy_asked *a)
+{
+    return itg_greedy_is_good_enough(s, &a->outcome) && !itg_greedy_is_hopeless(s, &a->outcome);
+}
+
+/* Whether all samples are worth asking about a point. */
+static bool may_be_good(const itg_greedy_state *s, const itg_greedy_asked *a,
+                        const itg_greedy_moves *moves)
+{
+    return a->outcome.feasible && itg_greedy_loss(s, &a->outcome) <=
+                                      moves->loss_cap * (moves->doubt_all ? moves->doubt : 1);
+}
+
+/* The best of those that wait, if it is better than the current point; -1: none is. */
+static int32_t best_waiting(const itg_greedy_state *s, const itg_greedy_moves *moves)
+{
+    const itg_outcome *than = &s->current_outcome;
+    int32_t best = -1;
+    for (int32_t i = 0; i < s->waiting; i++) {
+        const itg_greedy_asked *a = &s->batch[i];
+        const bool good = itg_greedy_shares(s) ? may_be_good(s, a, moves) : is_good(s, a);
+        if (!good || !itg_greedy_is_better(s, &a->outcome, than)) continue;
+        than = &a->outcome;
+        best = i;
+    }
+    return best;
+}
+
+static void take_best(itg_greedy_state *s, const itg_greedy_asked *best)
+{
     double gain = s->options.maximize_quality ? 1
                                               : itg_greedy_cost_ratio(s, &s->current_outcome) -
                                                     itg_greedy_cost_ratio(s, &best->outcome);
     if (gain >= WORTH_WAITING) s->stalled = 0;
     itg_greedy_move_to(s, best->guess.levels, &best->outcome);
+    if (itg_greedy_shares(s)) s->by_share = best->by_share;
     s->improved = s->descended = true;
+    s->stage = ITG_GREEDY_IMPROVE;
+}
+
+static void swap(itg_greedy_state *s, int32_t a, int32_t b)
+{
+    const itg_greedy_asked kept = s->batch[a];
+    s->batch[a] = s->batch[b];
+    s->batch[b] = kept;
+}
+
+itg_status itg_greedy_plan_confirm(itg_greedy_state *s)
+{
+    itg_greedy_moves moves = itg_greedy_moves_of(s);
+    itg_status status = itg_greedy_shares(s) ? set_caps(s, &moves) : ITG_OK;
+    if (status != ITG_OK) return status;
+    const int32_t best = best_waiting(s, &moves);
+    s->stage = ITG_GREEDY_IMPROVE;
+    if (best < 0) return ITG_OK;
+    if (!itg_greedy_shares(s)) {
+        take_best(s, &s->batch[best]);
+        return ITG_OK;
+    }
+    s->stage = ITG_GREEDY_CONFIRM;
+    swap(s, 0, best);
+    s->batch_count = 1;
+    return ITG_OK;
+}
+
+void itg_greedy_absorb_confirm(itg_greedy_state *s)
+{
+    const itg_greedy_asked *a = &s->batch[0];
+    itg_greedy_learn(s, s->current, &s->current_outcome, a);
+    if (is_good(s, a) && itg_greedy_is_better(s, &a->outcome, &s->current_outcome))
+        take_best(s, a);
+    else
+        swap(s, 0, --s->waiting);
 }

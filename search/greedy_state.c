@@ -89,6 +89,7 @@ void itg_greedy_move_to(itg_greedy_state *s, const int32_t *levels, const itg_ou
 {
     memcpy(s->current, levels, sizeof *levels * (size_t)s->space->dim_count);
     s->current_outcome = *outcome;
+    s->by_share = 0;
     double loss = itg_greedy_loss(s, outcome);
     if (itg_greedy_is_safe(s, outcome) && loss > s->trusted) s->trusted = loss;
 }

@@ -9,6 +9,7 @@ typedef enum itg_greedy_stage {
     ITG_GREEDY_PROBES,
     ITG_GREEDY_PATH,
     ITG_GREEDY_IMPROVE,
+    ITG_GREEDY_CONFIRM,
     ITG_GREEDY_STEPS,
     ITG_GREEDY_METHODS,
     ITG_GREEDY_COMBINE,
@@ -23,13 +24,15 @@ enum {
     ITG_GREEDY_SLACK,
     ITG_GREEDY_MARGIN,
     ITG_GREEDY_PATIENCE,
-    ITG_GREEDY_PATIENCE_PER_WIDTH
+    ITG_GREEDY_PATIENCE_PER_WIDTH,
+    ITG_GREEDY_SHARE
 };
 
 typedef struct itg_greedy_asked {
     itg_guess guess;
     int32_t index; /* probes, methods: the dimension; path: steps down the path */
     itg_outcome outcome;
+    double by_share; /* its distortion as the share says it, where that was asked for */
 } itg_greedy_asked;
 
 typedef struct itg_greedy_step {
@@ -65,7 +68,11 @@ typedef struct itg_greedy_state {
     int32_t *refused;                  /* the highest level that a step was refused; -1: none */
     double *step_ratio;                /* the ratio of each width's allowed step; -1: not allowed */
     int32_t allowed_count;
-    bool stepped, descended;          /* since `steps` began; since it ended */
+    double by_share;         /* the current point's distortion as the share says it; 0: not asked */
+    bool has_current;        /* the last of the batch is the current point */
+    int32_t waiting;         /* the first so many of the batch may become the current point */
+    bool sure;               /* steps are asked for by all samples */
+    bool stepped, descended; /* since `steps` began; since it ended */
     itg_greedy_step path_end;         /* the step that ended it, where one alone did; else dim -1 */
     int64_t stalled;                  /* number of answers since the last sufficient improvement */
     int32_t method_dim, method_level; /* next to be tried */
@@ -99,6 +106,18 @@ void itg_greedy_learn(itg_greedy_state *s, const int32_t *from, const itg_outcom
 void itg_greedy_keep(itg_greedy_state *s, const itg_greedy_asked *a);
 void itg_greedy_move_to(itg_greedy_state *s, const int32_t *levels, const itg_outcome *outcome);
 
+/* ---- a share of the samples (greedy_share.c) ----
+ * A point's loss is taken to be the current point's, times what the share makes of the two: as the
+ * samples are the same, little of their choice is left in it. */
+bool itg_greedy_shares(const itg_greedy_state *s); /* false: all samples are asked for anything */
+double itg_greedy_asked_share(const itg_greedy_state *s); /* for the batch */
+/* How many points a batch may have besides the current one, which itg_greedy_add_current adds
+ * behind them where the share was not asked about it. */
+int32_t itg_greedy_room(const itg_greedy_state *s);
+void itg_greedy_add_current(itg_greedy_state *s);
+/* Takes the current point off the batch, and sets the losses of the others. */
+void itg_greedy_take_share(itg_greedy_state *s);
+
 /* ---- asking ---- */
 /* Adds a point to the batch: a copy of levels, which the caller changes. */
 itg_greedy_asked *itg_greedy_add_point(itg_greedy_state *s, const int32_t *levels, int32_t index);
@@ -108,6 +127,8 @@ itg_greedy_moves itg_greedy_moves_of(const itg_greedy_state *s);
  */
 itg_status itg_greedy_plan_improve(itg_greedy_state *s); /* greedy_improve.c */
 void itg_greedy_absorb_improve(itg_greedy_state *s);
+itg_status itg_greedy_plan_confirm(itg_greedy_state *s);
+void itg_greedy_absorb_confirm(itg_greedy_state *s);
 void itg_greedy_begin_steps(itg_greedy_state *s);
 void itg_greedy_plan_steps(itg_greedy_state *s); /* greedy_steps.c */
 void itg_greedy_absorb_steps(itg_greedy_state *s);

@@ -95,7 +95,7 @@ static bool meets_limits(const greedy_state *s, const itg_outcome *outcome)
            itg_outcome_is_within(outcome, &s->options);
 }
 
-static itg_status next_point(greedy_state *s, int32_t *levels, double *floor)
+static itg_status next_point(greedy_state *s, int32_t *levels, itg_interest *interest)
 {
     size_t bytes = sizeof *levels * (size_t)s->space->dim_count;
     if (s->position < 0) {
@@ -110,7 +110,7 @@ static itg_status next_point(greedy_state *s, int32_t *levels, double *floor)
     }
     memcpy(levels, s->levels, bytes);
     /* Without a floor nothing is refused. */
-    *floor = s->options.quality_floor > -INFINITY ? s->options.quality_floor : INFINITY;
+    interest->floor = s->options.quality_floor > -INFINITY ? s->options.quality_floor : INFINITY;
     if (s->met) return s->asked == s->told ? ITG_END : ITG_WAIT;
     int32_t d = current(s);
     if (d < 0) return ITG_END;
@@ -123,12 +123,12 @@ static itg_status next_point(greedy_state *s, int32_t *levels, double *floor)
     return ITG_OK;
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     greedy_state *s = state;
     (void)rng;
     if (s->closed && s->asked > s->told) return ITG_WAIT;
-    itg_status status = next_point(s, levels, floor);
+    itg_status status = next_point(s, levels, interest);
     s->closed = status == ITG_WAIT;
     return status;
 }

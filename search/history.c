@@ -5,8 +5,18 @@
 itg_status itg_history_add(itg_history *h, const int32_t *levels, const itg_outcome *outcome)
 {
     itg_outcome kept = *outcome;
+    const int64_t known = itg_point_map_find(h, levels);
     kept.conflicts = NULL;
-    return itg_point_map_add(h, levels, &kept);
+    itg_outcome *before = known < 0 ? NULL : itg_point_map_record(h, known);
+    if (!before || !isnan(before->quality)) return itg_point_map_add(h, levels, &kept);
+    *before = kept;
+    return ITG_OK;
+}
+
+bool itg_history_tells(const itg_history *h, const int32_t *levels)
+{
+    const int64_t known = itg_point_map_find(h, levels);
+    return known >= 0 && !isnan(itg_history_at(h, known)->quality);
 }
 
 const itg_outcome *itg_history_at(const itg_history *h, int64_t index)

@@ -12,7 +12,11 @@ static inline itg_history itg_history_of(int32_t dim_count)
 {
     return (itg_history){.dim_count = dim_count, .record_size = sizeof(itg_outcome)};
 }
+/* Of a point that is told again the first outcome is found, unless its quality was not told (NAN).
+ */
 itg_status itg_history_add(itg_history *history, const int32_t *levels, const itg_outcome *outcome);
+/* Whether a point was told with its quality, or that it cannot be run. */
+bool itg_history_tells(const itg_history *history, const int32_t *levels);
 const itg_outcome *itg_history_at(const itg_history *history, int64_t index);
 /* The largest distortion at which a point may be expected to reach the floor: where isotonic
  * regression of quality on distortion over all that was told (pool adjacent violators: Ayer et al.

@@ -69,30 +69,31 @@ static itg_status init(void *state, const itg_search_space *space,
 }
 
 /* Asks greedy. Where it begins, surrogate was mostly told already. */
-static itg_status ask_greedy(hybrid_state *s, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask_greedy(hybrid_state *s, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
-    itg_status status = stages[GREEDY]->ask(s->states[GREEDY], rng, levels, floor);
-    while (status == ITG_OK && s->waiting == 0) {
+    itg_status status = stages[GREEDY]->ask(s->states[GREEDY], rng, levels, interest);
+    while (status == ITG_OK && s->waiting == 0 && !(interest->share < 1)) {
         int64_t known = itg_point_map_find(&s->history, levels);
         if (known < 0 || !itg_history_at(&s->history, known)->feasible) break;
         status =
             stages[GREEDY]->tell(s->states[GREEDY], levels, itg_history_at(&s->history, known));
-        if (status == ITG_OK) status = stages[GREEDY]->ask(s->states[GREEDY], rng, levels, floor);
+        if (status == ITG_OK)
+            status = stages[GREEDY]->ask(s->states[GREEDY], rng, levels, interest);
     }
     return status;
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     hybrid_state *s = state;
     itg_status status = ITG_END;
     if (s->stage == SURROGATE) {
-        status = stages[SURROGATE]->ask(s->states[SURROGATE], rng, levels, floor);
+        status = stages[SURROGATE]->ask(s->states[SURROGATE], rng, levels, interest);
         if (status == ITG_END && s->waiting > 0) return ITG_WAIT;
         if (status == ITG_END) status = begin(s, GREEDY, &(itg_error){0});
         if (status != ITG_OK) return status;
     }
-    if (s->stage == GREEDY) status = ask_greedy(s, rng, levels, floor);
+    if (s->stage == GREEDY) status = ask_greedy(s, rng, levels, interest);
     s->waiting += status == ITG_OK;
     return status;
 }

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { LEAST_SAMPLES = 16 }; /* whose distortion says something of all */
+
 static double floor_of(const itg_goal *goal, const itg_score *floats)
 {
     itg_metric metric = itg_goal_quality_metric(goal);
@@ -17,7 +19,7 @@ itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
 {
     itg_status status = itg_goal_check(goal, err);
     if (status != ITG_OK) return status;
-    *out = (itg_objective){.goal = *goal, .space = space};
+    *out = (itg_objective){.goal = *goal, .samples = floats->samples, .space = space};
     out->quality_floor = floor_of(goal, floats);
     return ITG_OK;
 }
@@ -68,6 +70,8 @@ itg_searcher_options itg_objective_options(const itg_objective *objective, int64
     bool maximize = itg_goal_maximizes_quality(&objective->goal);
     return (itg_searcher_options){.maximize_quality = maximize,
                                   .front = itg_goal_has_quality_front(&objective->goal),
+                                  .shares = objective->samples > LEAST_SAMPLES &&
+                                            itg_goal_counts_classes(&objective->goal),
                                   .quality_floor = objective->quality_floor,
                                   .cost_limit = maximize ? 1 : 0,
                                   .trials = trials};
@@ -216,7 +220,8 @@ double itg_race_floor(const itg_race *race, const itg_score *costs)
         itg_goal_violation(&o->goal, costs) <= 0)
         floor = o->quality_floor;
     floor = fmin(floor, floor_of_front(race, costs));
-    return race->floor < floor ? race->floor : floor;
+    if (race->interest.share < 1) return -INFINITY;
+    return race->interest.floor < floor ? race->interest.floor : floor;
 }
 
 /* The share grows with the count, and rounding keeps that order. */
@@ -241,8 +246,18 @@ double itg_most_distortion(double floor)
     return itg_exp(-floor * 10 * 2.302585092994046) * (1 + 1e-9);
 }
 
+int64_t itg_race_enough(const itg_race *race, int64_t samples)
+{
+    const double wanted = ceil(race->interest.share * (double)samples);
+    const int64_t enough = wanted > LEAST_SAMPLES ? (int64_t)wanted : LEAST_SAMPLES;
+    return race->interest.share < 1 && enough < samples ? enough : 0;
+}
+
 bool itg_race_accepts(const itg_race *race, const itg_score *score)
 {
+    const int64_t enough = itg_race_enough(race, score->samples);
+    if (enough > 0)
+        return score->stopped_at == enough && itg_score_knows(score, ITG_METRIC_DISTORTION);
     return score->stopped_at == 0 ||
            itg_goal_quality(&race->objective->goal, score) < itg_race_floor(race, score);
 }

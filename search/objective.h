@@ -12,6 +12,7 @@
 typedef struct itg_objective {
     itg_goal goal;
     double quality_floor;          /* -INFINITY: none */
+    int64_t samples;               /* of a score */
     const itg_search_space *space; /* which dimensions of a point are widths */
 } itg_objective;
 
@@ -54,7 +55,7 @@ bool itg_objective_better(const itg_objective *objective, const itg_trial *a, co
 typedef struct itg_race {
     const itg_objective *objective;
     const itg_trial *best;    /* so far, not raced; index -1: none */
-    double floor;             /* a quality below it is all the same to the searcher */
+    itg_interest interest;    /* the searcher's */
     const itg_archive *front; /* the front, for several objectives: a point that may enter it is
                                  evaluated in full; or NULL */
 } itg_race;
@@ -62,6 +63,8 @@ typedef struct itg_race {
  * it does not meet the goal, as its costs or a quality below say for certain, and is not better
  * than the best. INFINITY: whatever its quality is. */
 double itg_race_floor(const itg_race *race, const itg_score *costs);
+/* How many of `samples` the searcher's interest needs; 0: all. */
+int64_t itg_race_enough(const itg_race *race, int64_t samples);
 /* The least number of `samples` whose share, computed as itg_score does, is at least floor; samples
  * + 1: not even all of them. */
 int64_t itg_least_count(int64_t samples, double floor);

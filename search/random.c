@@ -23,12 +23,12 @@ static itg_status init(void *state, const itg_search_space *space,
     return ITG_OK;
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     random_state *s = state;
     if (s->left <= 0) return ITG_END;
     s->left--;
-    *floor = INFINITY;
+    interest->floor = INFINITY;
     if (!s->started) {
         s->started = true;
         itg_point_widest(s->space, levels);

@@ -297,6 +297,7 @@ static itg_status open_scorer(itg_scorer *c, const itg_share_part *parts, int32_
     if (status == ITG_OK) status = take_parts(c, parts, count, err);
     if (status != ITG_OK) return status;
     s->objective = (itg_objective){itg_goal_on(&c->options.goal, c->hw), h->quality_floor,
+                                   itg_data_samples(s->sets[ITG_SET_SEARCH].data),
                                    &s->evaluator.points->space};
     return ITG_OK;
 }

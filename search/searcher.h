@@ -5,6 +5,7 @@
 #define ITG_SEARCHER_H
 #include "base/base.h"
 #include <intaglio/intaglio.h>
+#include <math.h>
 
 /* One choice of `count` values. Ordered dimensions are widths, ascending: a lower level never costs
  * more. Others are threshold methods, dtypes and specs for the same widths: any may be better. */
@@ -62,7 +63,9 @@ typedef struct itg_searcher_options {
                              searcher's own beginning */
     const struct itg_told *past; /* [past_count] of earlier searches (takes_past); during init */
     int64_t past_count;
-    bool front; /* quality is one of several objectives: the floor does not bound the front */
+    bool shares; /* an interest in a share of the samples is served: quality counts classes, and
+                    there are enough samples */
+    bool front;  /* quality is one of several objectives: the floor does not bound the front */
     const itg_user_searcher *user; /* for itg_searcher_user; NULL: there is none */
 } itg_searcher_options;
 
@@ -71,6 +74,16 @@ typedef struct itg_told {
     const int32_t *levels;
     itg_outcome outcome;
 } itg_told;
+
+/* What a searcher wants to know of a point. */
+typedef struct itg_interest {
+    double floor; /* a quality below it is all the same to this searcher, which may then be told any
+                     other below it and no distortion; -INFINITY: none is */
+    double share; /* 1. Less, only where options.shares: costs are wanted, and what the distortion
+                     is by this share of the samples, those that run first, but 16 at least. The
+                     quality is told as NAN, and the point is no result of the search */
+} itg_interest;
+#define ITG_ALL ((itg_interest){-INFINITY, 1})
 
 typedef struct itg_searcher_def {
     const char *name, *help;
@@ -88,9 +101,8 @@ typedef struct itg_searcher_def {
     itg_status (*init)(void *state, const itg_search_space *, const itg_searcher_options *,
                        itg_error *);
     /* ITG_OK: levels[dim_count] is a point; ITG_WAIT: tell me first; ITG_END: exhausted.
-     * *floor, -INFINITY when called: a quality below it is all the same to this searcher, which
-     * may then be told any other below it and no distortion. */
-    itg_status (*ask)(void *state, itg_rng *, int32_t *levels, double *floor);
+     * *interest is ITG_ALL when called. */
+    itg_status (*ask)(void *state, itg_rng *, int32_t *levels, itg_interest *interest);
     /* In the order of the asks. */
     itg_status (*tell)(void *state, const int32_t *levels, const itg_outcome *);
     void (*deinit)(void *state);

@@ -177,7 +177,7 @@ static itg_status list_candidates(const itg_searching *s, itg_candidate **out, i
     if (!c) return itg_fail(err, ITG_NO_MEMORY, "no memory for the final choice");
     for (int64_t i = 0; i < run->trial_count; i++) {
         const itg_trial *t = &run->trials[i];
-        if (t->meets_goal && !t->duplicate)
+        if (t->meets_goal)
             c[found++] = (itg_candidate){t, itg_objective_cost(&s->objective, &t->score),
                                          itg_goal_quality(&s->objective.goal, &t->score)};
     }

@@ -49,11 +49,11 @@ static bool is_wanted(const sensitivity_state *s)
     return (s->step > 0 || s->method > 0) && !is_tried_with_widths(s->space, s->dim);
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     sensitivity_state *s = state;
     (void)rng;
-    (void)floor; /* every quality is wanted */
+    (void)interest; /* every quality is wanted */
     itg_point_widest(s->space, levels);
     if (!s->started) {
         s->started = true;

@@ -61,7 +61,8 @@ static void take_score(itg_json_taker *t, const itg_json_value *v, itg_score *ou
 static void put_race(itg_json_writer *w, const itg_race *race)
 {
     itg_json_begin_as(w, "race", '{', ITG_JSON_TIGHT);
-    itg_json_put_hex(w, "floor", race->floor);
+    itg_json_put_hex(w, "floor", race->interest.floor);
+    itg_json_put_hex(w, "share", race->interest.share);
     if (race->best->index >= 0 && race->best->feasible) put_score(w, "best", &race->best->score);
     if (race->front) {
         itg_json_begin_as(w, "front", '[', ITG_JSON_TIGHT);
@@ -129,14 +130,17 @@ static void take_front(itg_json_taker *t, const itg_json_value *list, int32_t ob
 static void take_race(itg_json_taker *t, const itg_json_value *v, const itg_objective *objective,
                       itg_asked *out)
 {
-    static const char *const keys[] = {"floor", "best", "front", NULL};
+    static const char *const keys[] = {"floor", "share", "best", "front", NULL};
     itg_json_take_keys(t, v, keys);
     const itg_json_value *floor = itg_json_take(t, v, "floor", ITG_JSON_STRING),
+                         *share = itg_json_take(t, v, "share", ITG_JSON_STRING),
                          *best = t->status == ITG_OK ? itg_json_find(v, "best") : NULL,
                          *front = t->status == ITG_OK ? itg_json_find(v, "front") : NULL;
     out->best.index = best ? 0 : -1;
     out->best.feasible = best != NULL;
-    out->race = (itg_race){.objective = objective, .best = &out->best, .floor = take_hex(t, floor)};
+    out->race = (itg_race){.objective = objective,
+                           .best = &out->best,
+                           .interest = {take_hex(t, floor), take_hex(t, share)}};
     if (best) take_score(t, best, &out->best.score);
     if (front) {
         take_front(t, front, objective->goal.objective_count, &out->front);

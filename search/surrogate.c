@@ -412,10 +412,10 @@ static itg_status plan(surrogate_state *s, itg_rng *rng)
     return status;
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     surrogate_state *s = state;
-    (void)floor;
+    (void)interest;
     if (s->a.asked == s->a.batch_count) {
         if (s->a.told < s->a.asked) return ITG_WAIT;
         itg_status status = plan(s, rng);

@@ -46,7 +46,7 @@ static itg_status init(void *state, const itg_search_space *space,
     sweep_state *s = state;
     s->space = space;
     s->options = *options;
-    s->options.maximize_quality = false;
+    s->options.maximize_quality = s->options.shares = false;
     s->options.cost_limit = 0;
     s->descents = 1 + (int32_t)options->parameters[FLOORS];
     s->distance = options->parameters[FARTHEST];
@@ -126,19 +126,19 @@ static itg_status take(sweep_state *s, const int32_t *levels, bool *known)
     return tell_known(s);
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     sweep_state *s = state;
     itg_status status = ITG_OK;
     bool known = true;
     while (status == ITG_OK && known) {
-        status = s->greedy ? greedy->ask(s->greedy, rng, levels, floor) : ITG_END;
+        status = s->greedy ? greedy->ask(s->greedy, rng, levels, interest) : ITG_END;
         if (status == ITG_END)
             status = begin_descent(s);
         else if (status == ITG_OK)
             status = take(s, levels, &known);
     }
-    *floor = -INFINITY;
+    interest->floor = -INFINITY;
     return status;
 }
 

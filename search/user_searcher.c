@@ -58,12 +58,12 @@ static bool are_levels(const itg_search_space *space, const int32_t *levels)
     return true;
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     user_state *s = state;
     const int32_t most = s->user->outstanding > 0 ? s->user->outstanding : 1;
     (void)rng;
-    (void)floor;
+    (void)interest;
     if (s->untold >= most) return ITG_WAIT;
     for (int32_t d = 0; d < s->space->dim_count; d++)
         levels[d] = -1;

@@ -8,8 +8,8 @@
 /* A point to evaluate. It does not move until it comes back. */
 struct itg_work {
     const int32_t *point; /* the values of its dimensions, not their levels */
-    const itg_race *race; /* NULL: on all samples; else it may stop where itg_race_floor says that
-                             the point does not matter (itg_score.stopped_at) */
+    const itg_race *race; /* it may stop where itg_race_floor says that the point does not matter,
+                             and stops after itg_race_enough (itg_score.stopped_at) */
     void *owner;          /* the submitter's */
     /* Filled by the workers. ITG_OK: score is known. ITG_INFEASIBLE, ITG_UNBOUNDED: the hardware
      * cannot run the point, error says why. ITG_CANCELLED: as if it had never been submitted.

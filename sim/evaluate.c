@@ -203,6 +203,7 @@ static bool is_decided(const evaluation_state *s, const itg_evaluation *out, int
 {
     const itg_evaluate_options *o = s->options;
     int64_t left = out->samples - seen;
+    if (seen == o->enough) return true;
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
         if (out->hits[m] >= 0 && out->hits[m] + left < o->least_hits[m]) return true;
     if (out->expected && itg_expected_top1(out->expected, out->lost) < o->least_expected)
@@ -223,6 +224,20 @@ static itg_status account_block(evaluation_state *s, itg_evaluation *out, itg_er
     return status;
 }
 
+/* Sets the distortion that the samples seen give for all. */
+static void estimate_distortion(evaluation_state *s, itg_evaluation *out)
+{
+    const double all = (double)out->samples / (double)out->stopped_at;
+    const int32_t count = s->backend->output_count;
+    for (int32_t i = 0; i < count; i++)
+        s->sums[i] = 0;
+    for (int64_t place = 0; place < out->stopped_at; place++)
+        for (int32_t i = 0; i < count; i++)
+            s->sums[i] += s->distance[evaluation_sample(s, place) * count + i];
+    const double distortion = all * itg_distortion_of(s->options->reference, s->sums);
+    if (isfinite(distortion)) out->distortion = distortion;
+}
+
 /* Sets the bounds that a stopped evaluation gives. */
 static void keep_bounds(evaluation_state *s, itg_evaluation *out)
 {
@@ -234,6 +249,7 @@ static void keep_bounds(evaluation_state *s, itg_evaluation *out)
     memset(out->digest, 0, sizeof out->digest);
     if (s->distance && s->options->most_distortion)
         out->distortion = itg_distortion_of(s->options->reference, s->sums);
+    if (s->distance && out->stopped_at == s->options->enough) estimate_distortion(s, out);
 }
 
 /* Computes what requires all samples: errors, and the user's metrics. */
@@ -250,6 +266,13 @@ static itg_status finish_labelled(evaluation_state *s, itg_evaluation *out, itg_
     return itg_users_score(o->user, &s->reals, o->labels, o->user_lock, out->user_value, err);
 }
 
+/* Whole grains of the block up to the last sample that is wanted: caches keep whole ones. */
+static int64_t count_to(int64_t count, int64_t wanted, int64_t grain)
+{
+    const int64_t whole = (wanted + grain - 1) / grain * grain;
+    return whole < count ? whole : count;
+}
+
 static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error *err)
 {
     itg_status status = ITG_OK;
@@ -257,6 +280,8 @@ static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error
     itg_sha256_init(&s->hash);
     while (s->first < out->samples && status == ITG_OK && out->stopped_at == 0) {
         s->count = out->samples - s->first < block ? out->samples - s->first : block;
+        if (s->options->enough > 0)
+            s->count = count_to(s->count, s->options->enough - s->first, grain);
         int64_t grains = (s->count + grain - 1) / grain;
         status = itg_parallel_for(s->workers, grains, run_grain, s, err);
         if (status == ITG_OK) status = account_block(s, out, err);

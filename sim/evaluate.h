@@ -34,6 +34,7 @@ typedef struct itg_evaluate_options {
      * NULL: as they are. It changes only stopped_at. It needs memory for all outputs, and excludes
      * keep and sink. */
     const int64_t *order;
+    int64_t enough; /* it ends after so many samples, in order; 0: all */
     int threads;
     itg_stop stop; /* asked before each block of samples */
     /* Called in sample order from one thread, before the next block runs; NULL: not wanted. */
@@ -50,7 +51,8 @@ typedef struct itg_evaluation {
     int64_t stopped_at;          /* 0: it saw all samples. Else so many, on any number of threads
                                     and in blocks of any size; hits are the most that was
                                     possible, distortion is the least (NaN without
-                                    most_distortion), digest 0, what was not seen has class -1 */
+                                    most_distortion; with `enough` what so many samples say),
+                                    digest 0, what was not seen has class -1 */
     double distortion;           /* as in itg_score; NaN without reference */
     double distortion_deviation; /* its standard error; NaN as distortion */
     double errors[ITG_METRIC_COUNT];     /* means (errors.h); NaN: not known */

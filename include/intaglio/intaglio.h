@@ -858,8 +858,9 @@ typedef struct itg_search_options {
     bool hago_baseline;       /* also run the searcher hago-greedy for the same goal, to compare */
     itg_recover_mode recover; /* of the codes of weights */
     itg_model_options model;  /* must be as the model was opened; the version does not matter */
-    bool no_racing;      /* run all samples of every trial, even if they cannot matter. Changes no
-                            result, only the trials' itg_score.stopped_at */
+    bool no_racing;      /* do not stop trials that cannot matter any more. Changes no result, only
+                            the trials' itg_score.stopped_at. Those of which a share of the samples
+                            is all that the searcher asks for stop all the same */
     int64_t cache_bytes; /* memory for activations that candidates share; 0: none. Changes no result
                           */
     int64_t block;       /* as in itg_run_options */
@@ -918,9 +919,11 @@ typedef struct itg_work itg_work;
 /* Evaluates the trials of a search in place of its own threads: on a device, on other machines. The
  * thread that called itg_search calls these functions; trials may be evaluated meanwhile by others,
  * and come back in any order. The order of the trials, and what a searcher is told, do not depend
- * on it. A trial with codes of its own (itg_trial.round 2) is out alone: itg_work_strategy and
- * itg_work_evaluate make its codes, which takes longer. The float network, uniform 8 bits, the
- * hold-out and the hago baseline are still evaluated by the library. */
+ * on it. A program that scores by itself scores all samples: where a searcher asks for a share of
+ * them (greedy), it may then ask on for others than with the library's score. A trial with codes of
+ * its own (itg_trial.round 2) is out alone: itg_work_strategy and itg_work_evaluate make its codes,
+ * which takes longer. The float network, uniform 8 bits, the hold-out and the hago baseline are
+ * still evaluated by the library. */
 typedef struct itg_search_evaluator {
     int32_t version;
     void *context;

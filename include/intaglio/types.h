@@ -291,8 +291,10 @@ typedef struct itg_user_info {
 typedef struct itg_score {
     int64_t samples;
     int64_t stopped_at; /* > 0: the trial was stopped after so many samples, because its quality
-                           could no longer matter. Shares are then the largest that were possible,
-                           distortion the least (not known if it is not the quality), digest 0 */
+                           could no longer matter, or the searcher only compares its distortion.
+                           Shares are then the largest that were possible, digest 0; distortion is
+                           the least where it is the quality, else what these samples say of all
+                           where the searcher compares it (and not known where not) */
     double value[ITG_METRIC_COUNT];       /* by itg_metric; NaN: not known */
     itg_user_info user[ITG_USER_METRICS]; /* what the values from ITG_METRIC_USER1 on are */
     unsigned char digest[32];

@@ -66,7 +66,7 @@ static void a_terminal_shows_one_line_with_bar_best_rate_and_time(void **state)
     char *shown = show(SEARCH "--trials 60", 200, NULL, "xterm");
     if (skips(shown)) return;
     assert_contains(shown, "\r[##########] 60 of 60 trials, ");
-    assert_contains(shown, " raced, 0:00 left, ");
+    assert_contains(shown, " stopped early, 0:00 left, ");
     assert_contains(shown, "/s, best ");
     assert_contains(shown, " bytes at ");
     assert_contains(shown, "\x1b[32m[");       /* a better best is green */

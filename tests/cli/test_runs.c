@@ -275,7 +275,8 @@ static void show_tells_everything_of_a_run(void **state)
     assert_contains(o.out, "fewest weight bytes, top-1 at most 1 point below float");
     assert_contains(o.out, "set aside from the data");
     assert_contains(o.out, "done, goal met");
-    assert_contains(o.out, "5 trials, 1 duplicate, 1 raced; 4 of them could be realized; 2.5 s");
+    assert_contains(o.out,
+                    "5 trials, 1 duplicate, 1 stopped early; 4 of them could be realized; 2.5 s");
     assert_contains(o.out, "87.45 to 91.25"); /* Wilson's interval of 895 of 1000 */
     assert_contains(o.out, "x -> conv.0 and 1 more");
     assert_null(strstr(o.out, "no such width"));
@@ -283,7 +284,7 @@ static void show_tells_everything_of_a_run(void **state)
     assert_outcome("runs show 1 --trials", 0, "conv: no such width", "");
     assert_outcome("runs show 1 --trials", 0, "<= 50.00 %", "");
     assert_outcome("runs show 1 --trials", 0, "stopped after 321 samples", "");
-    assert_outcome("runs compare 1 2", 0, "raced", "");
+    assert_outcome("runs compare 1 2", 0, "stopped early", "");
     assert_outcome("runs show 6", 0, "unfinished: running, or killed", "");
     assert_outcome("runs show 1", 0,
                    "of 2 candidates on 500 selection samples: a drop of at most 2.00 points with "

@@ -72,10 +72,10 @@ static void a_trial_that_was_stopped_has_its_sample_and_no_digest(void **state)
     itg_run_record *r = NULL;
     const unsigned char none[32] = {0};
     add_trial(log, run, 0, 0);
-    for (int64_t i = 1; i < 4; i++) { /* the same point again, then another one */
+    for (int64_t i = 1; i < 5; i++) { /* the same point again, then another one, then the first */
         const int32_t another[] = {8, 4, 1};
         trial.index = i;
-        if (i > 1) trial.point = another;
+        trial.point = i == 2 || i == 3 ? another : a_trial(0).point;
         trial.score.stopped_at = i > 1 ? 11 : 0;
         trial.score.value[ITG_METRIC_DISTORTION] = i > 1 ? (double)NAN : 0.5;
         assert_int_equal(itg_run_log_trial(log, run, &trial, 0, NULL), ITG_OK);
@@ -84,9 +84,9 @@ static void a_trial_that_was_stopped_has_its_sample_and_no_digest(void **state)
     assert_sees("SELECT group_concat(coalesce(stopped_at, '-') || (digest IS NULL) || (SELECT "
                 "count(*) = 0 FROM metrics WHERE subject = number AND metric = 'distortion')) "
                 "FROM trials",
-                "-00,-00,1111,1111");
+                "-00,-00,1111,1111,1111");
     assert_int_equal(itg_run_log_read_run(log, run, &r, NULL), ITG_OK);
-    assert_true(r->trials == 4 && r->duplicates == 2 && r->raced == 1);
+    assert_true(r->trials == 5 && r->duplicates == 3 && r->raced == 1);
     itg_run_record_destroy(r);
     assert_int_equal(itg_run_log_load_trials(log, run, &trials, &count, NULL), ITG_OK);
     assert_int_equal(trials[1].score.stopped_at, 0);

@@ -35,7 +35,7 @@ static itg_status init(void *state, const itg_search_space *space,
     return ITG_OK;
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     halving_state *s = state;
     (void)rng;
@@ -43,7 +43,7 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
     if (s->dim == s->space->dim_count) return ITG_END;
     memcpy(levels, s->levels, sizeof *levels * (size_t)s->space->dim_count);
     levels[s->dim] = (s->bad + s->good) / 2;
-    *floor = s->options.quality_floor; /* good or not: nothing else is looked at */
+    interest->floor = s->options.quality_floor; /* good or not: nothing else is looked at */
     s->waiting = true;
     return ITG_OK;
 }

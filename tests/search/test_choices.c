@@ -226,14 +226,14 @@ static int asks_until(double most_bytes, double most_operations, const itg_searc
     void *memory = calloc(1, def->state_size);
     itg_status status = ITG_OK;
     int asked = 0, found = 0;
-    double floor;
+    itg_interest interest = ITG_ALL;
     itg_searcher_defaults(def, o.parameters);
     o.parameters[0] = levels_alone;
     assert_int_equal(def->init(memory, &space, &o, NULL), ITG_OK);
     while (status != ITG_END) {
         int count = 0;
         while (count < def->outstanding &&
-               (status = def->ask(memory, NULL, levels[count], &floor)) == ITG_OK)
+               (status = def->ask(memory, NULL, levels[count], &interest)) == ITG_OK)
             count++;
         assert_true(status == ITG_OK || status == ITG_WAIT || status == ITG_END);
         for (int i = 0; i < count; i++) {

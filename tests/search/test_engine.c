@@ -451,7 +451,7 @@ static itg_status init_falling(void *state, const itg_search_space *of,
     return ITG_OK;
 }
 
-static itg_status ask_falling(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status ask_falling(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     static const double floors[] = {-INFINITY, 0.95, 0.9, -INFINITY, 0.95};
     falling *s = state;
@@ -460,7 +460,7 @@ static itg_status ask_falling(void *state, itg_rng *rng, int32_t *levels, double
     if (s->asked == 1 && s->told == 0) return ITG_WAIT;
     for (int d = 0; d < DIMS; d++)
         levels[d] = s->asked == 0 ? 6 : d;
-    *floor = floors[s->asked++];
+    interest->floor = floors[s->asked++];
     return ITG_OK;
 }
 
@@ -522,6 +522,111 @@ static void slots_of_one_point_get_what_each_asks_for(void **state)
                 assert_int_equal(result.duplicates, trials > 2 ? trials - 2 : 0);
                 itg_engine_result_deinit(&result);
             }
+}
+
+/* A searcher with an interest in a quarter of the samples, or in all, of two points. */
+static const struct {
+    int32_t level;
+    double share;
+} shared_script[] = {{6, 1}, {6, 0.25}, {5, 0.25}, {5, 0.25}, {5, 1}, {5, 0.25}, {5, 1}, {4, 0.25}};
+enum { SHARED = sizeof shared_script / sizeof *shared_script, SHARED_SAMPLES = 100 };
+
+typedef struct shared_searcher {
+    int asked, told;
+} shared_searcher;
+static itg_outcome shared_outcomes[SHARED];
+
+static itg_status ask_shared(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
+{
+    shared_searcher *s = state;
+    (void)rng;
+    assert_true(interest->share == 1 && interest->floor == -INFINITY);
+    if (s->asked == SHARED) return ITG_END;
+    for (int d = 0; d < DIMS; d++)
+        levels[d] = shared_script[s->asked].level;
+    interest->share = shared_script[s->asked++].share;
+    return ITG_OK;
+}
+
+static itg_status tell_shared(void *state, const int32_t *levels, const itg_outcome *outcome)
+{
+    (void)levels;
+    shared_outcomes[((shared_searcher *)state)->told++] = *outcome;
+    return ITG_OK;
+}
+
+/* The first quarter of the samples loses half as much as all. */
+static itg_status score_shared(void *context, const int32_t *point, const itg_race *race,
+                               int threads, itg_score *out, itg_error *err)
+{
+    itg_status status = score_toy(context, point, NULL, threads, out, err);
+    out->samples = SHARED_SAMPLES;
+    out->stopped_at = itg_race_enough(race, SHARED_SAMPLES);
+    if (out->stopped_at == 0) return status;
+    assert_int_equal(out->stopped_at, SHARED_SAMPLES / 4);
+    assert_true(itg_race_floor(race, out) == -INFINITY);
+    out->value[ITG_METRIC_TOP1] = 1;
+    out->value[ITG_METRIC_DISTORTION] /= 2;
+    return status;
+}
+
+static void a_share_of_the_samples_gives_a_distortion_and_no_result(void **state)
+{
+    (void)state;
+    static const itg_searcher_def def = {.name = "shared",
+                                         .state_size = sizeof(shared_searcher),
+                                         .init = init_falling,
+                                         .ask = ask_shared,
+                                         .tell = tell_shared,
+                                         .deinit = deinit_falling};
+    const itg_goal goal = goal_of((aim){.max_drop = 0.5});
+    itg_objective objective;
+    for (int way = 0; way < 2 * 2 * 8; way++) {
+        static record r, logged;
+        toy t = fine;
+        itg_searcher_def variant = def;
+        itg_engine_result result = ITG_ENGINE_RESULT_INIT;
+        itg_error err = {0};
+        itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = &r, .trial = record_trial};
+        const int64_t replayed = way / 2 % 2 ? way / 4 : 0;
+        variant.outstanding = 1 + way / 4;
+        memset(&r, 0, sizeof r);
+        r.first = replayed;
+        assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
+        const itg_engine_options options = {.searcher = &variant,
+                                            .objective = &objective,
+                                            .threads = 1 + way % 2,
+                                            .score = score_shared,
+                                            .score_context = &t,
+                                            .hooks = &hooks,
+                                            .no_racing = way % 2,
+                                            .replay = replayed ? logged.trials : NULL,
+                                            .replay_count = replayed};
+        if (itg_engine_run(&options, &result, &err) != ITG_OK) fail_msg("%s", err.message);
+        assert_int_equal(result.trial_count, SHARED);
+        for (int i = 0; i < SHARED; i++) {
+            const itg_trial *trial = &result.trials[i];
+            const itg_outcome *told = &shared_outcomes[i];
+            const bool all = shared_script[i].share == 1;
+            assert_int_equal(trial->score.stopped_at, all ? 0 : SHARED_SAMPLES / 4);
+            assert_int_equal(trial->meets_goal, all);
+            assert_true(all == !isnan(told->quality));
+            assert_true(told->distortion == trial->score.value[ITG_METRIC_DISTORTION]);
+            assert_true(told->cost == result
+                                          .trials[shared_script[i].level == 6   ? 0
+                                                  : shared_script[i].level == 5 ? 2
+                                                                                : 7]
+                                          .score.value[ITG_METRIC_WEIGHT_BYTES]);
+        }
+        assert_true(shared_outcomes[2].distortion == shared_outcomes[4].distortion / 2);
+        assert_int_equal(result.best.index, 4); /* the cheapest is known by the share alone */
+        assert_int_equal(result.duplicates, 5);
+        assert_int_equal(result.raced, 2);
+        if (way == 0) logged = r;
+        for (int i = 0; i < SHARED; i++)
+            logged.trials[i].point = logged.points[i];
+        itg_engine_result_deinit(&result);
+    }
 }
 
 /* Workers that return what they choose next, first of all not the oldest. */
@@ -887,6 +992,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(racing_changes_no_trial_and_no_best),
         cmocka_unit_test(every_prefix_of_a_race_replayed_ends_as_if_undisturbed),
         cmocka_unit_test(slots_of_one_point_get_what_each_asks_for),
+        cmocka_unit_test(a_share_of_the_samples_gives_a_distortion_and_no_result),
         cmocka_unit_test(the_order_in_which_evaluations_end_changes_nothing),
         cmocka_unit_test(one_slow_evaluation_holds_up_no_other),
         cmocka_unit_test(a_point_that_was_stopped_is_taken_up_again_where_it_matters),

@@ -30,10 +30,10 @@ static itg_status reader_init(void *state, const itg_search_space *s, const itg_
     return ITG_OK;
 }
 
-static itg_status reader_ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status reader_ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     reader *r = state;
-    (void)rng, (void)floor;
+    (void)rng, (void)interest;
     if (r->asked == ASKED) return r->told == ASKED ? ITG_END : ITG_WAIT;
     if (r->asked == r->told + 3) return ITG_WAIT;
     memcpy(levels, script[r->asked++], sizeof script[0]);
@@ -164,9 +164,9 @@ static void every_allocation_of_a_replay_is_needed(void **state)
 
 static itg_status status_of_ask, status_of_tell;
 
-static itg_status failing_ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status failing_ask(void *state, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
-    (void)state, (void)rng, (void)floor;
+    (void)state, (void)rng, (void)interest;
     memcpy(levels, script[0], sizeof script[0]);
     return status_of_ask;
 }

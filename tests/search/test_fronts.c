@@ -83,7 +83,8 @@ typedef struct record {
 static void search(const char *name, double floor, int trials, uint64_t seed, int window, record *r)
 {
     const itg_searcher_def *def = itg_searcher_find(name);
-    itg_searcher_options options = {.quality_floor = floor, .trials = trials, .front = true};
+    itg_searcher_options options = {
+        .quality_floor = floor, .trials = trials, .front = true, .shares = true};
     itg_rng rng;
     itg_status status = ITG_OK;
     void *state = calloc(1, def->state_size);
@@ -95,9 +96,11 @@ static void search(const char *name, double floor, int trials, uint64_t seed, in
     while (told < trials && status != ITG_END) {
         status = ITG_OK;
         while (r->count < trials && r->count - told < window && status == ITG_OK) {
-            double racing = -INFINITY;
-            status = def->ask(state, &rng, r->points[r->count], &racing);
-            assert_true(options.front && (racing <= -INFINITY || strcmp(name, "random") == 0));
+            itg_interest interest = ITG_ALL;
+            status = def->ask(state, &rng, r->points[r->count], &interest);
+            assert_true(interest.share == 1);
+            assert_true(options.front &&
+                        (interest.floor <= -INFINITY || strcmp(name, "random") == 0));
             if (status == ITG_OK) {
                 r->outcomes[r->count] = evaluate(r->points[r->count]);
                 r->count++;
@@ -153,11 +156,11 @@ static void sweep_begins_as_greedy_does(void **state)
     const itg_searcher_def *def = itg_searcher_find("greedy");
     itg_searcher_options options = {.quality_floor = 0.99};
     itg_rng rng;
-    double floor = 0;
+    itg_interest interest = ITG_ALL;
     void *memory = calloc(1, def->state_size);
     itg_searcher_defaults(def, options.parameters);
     assert_int_equal(def->init(memory, &space, &options, NULL), ITG_OK);
-    assert_int_equal(def->ask(memory, &rng, greedy.points[0], &floor), ITG_OK);
+    assert_int_equal(def->ask(memory, &rng, greedy.points[0], &interest), ITG_OK);
     assert_memory_equal(greedy.points[0], sweep.points[0], sizeof sweep.points[0]);
     def->deinit(memory);
     free(memory);

@@ -317,7 +317,7 @@ static void a_quality_below_the_racing_floor_changes_no_result(void **state)
                                (double)itg_rng_below(&rng, 11) / 10,
                                1 + (int64_t)itg_rng_below(&rng, 8), p40),
                   t = trial(9, 0, 1 + (int64_t)itg_rng_below(&rng, 8), p22);
-        itg_race race = {&o, &best, INFINITY, NULL};
+        itg_race race = {&o, &best, {INFINITY, 1}, NULL};
         double floor = itg_race_floor(&race, &t.score);
         for (int q = 0; q <= 10; q++) {
             t.score.value[ITG_METRIC_TOP1] = (double)q / 10;
@@ -330,7 +330,7 @@ static void a_quality_below_the_racing_floor_changes_no_result(void **state)
             assert_false(itg_objective_better(&o, &t, &best));
             if (itg_goal_drop(&goal) >= 0) assert_false(itg_objective_meets(&o, &t));
         }
-        race.floor = 0.25;
+        race.interest.floor = 0.25;
         assert_true(itg_race_floor(&race, &t.score) == (floor < 0.25 ? floor : 0.25));
     }
     assert_true(raced > 100000 && matters > 100000);

@@ -203,13 +203,13 @@ static int32_t bisect(const earlier *e, int32_t reaches, int32_t *asks)
         .quality_floor = 0.5, .past = e->told, .past_count = e->count};
     void *state = calloc(1, def->state_size);
     int32_t level = 0, least = 99;
-    double floor = -INFINITY;
+    itg_interest interest = ITG_ALL;
     *asks = 0;
     assert_int_equal(def->init(state, &space, &options, NULL), ITG_OK);
-    while (def->ask(state, NULL, &level, &floor) == ITG_OK) {
+    while (def->ask(state, NULL, &level, &interest) == ITG_OK) {
         int32_t ignored = 0;
         assert_true(level >= 1 && level <= 11);
-        assert_int_equal(def->ask(state, NULL, &ignored, &floor), ITG_WAIT);
+        assert_int_equal(def->ask(state, NULL, &ignored, &interest), ITG_WAIT);
         const itg_outcome o = {.feasible = level != 3,
                                .quality = level >= reaches ? 0.6 : 0.4,
                                .violation = level == 4};
@@ -217,7 +217,7 @@ static int32_t bisect(const earlier *e, int32_t reaches, int32_t *asks)
         assert_int_equal(def->tell(state, &level, &o), ITG_OK);
         assert_true(++*asks <= 4);
     }
-    assert_int_equal(def->ask(state, NULL, &level, &floor), ITG_END);
+    assert_int_equal(def->ask(state, NULL, &level, &interest), ITG_END);
     def->deinit(state);
     free(state);
     return least;
@@ -275,9 +275,9 @@ static void what_failed_by_least_is_widened_the_cheapest_dimensions_first(void *
     for (int cheap = 0; cheap < 2; cheap++) { /* of little to gain there is no use */
         void *s = calloc(1, def->state_size);
         int32_t levels[6], asks = 0;
-        double floor = -INFINITY;
+        itg_interest interest = ITG_ALL;
         assert_int_equal(def->init(s, &space, &options, NULL), ITG_OK);
-        while (def->ask(s, NULL, levels, &floor) == ITG_OK) {
+        while (def->ask(s, NULL, levels, &interest) == ITG_OK) {
             assert_true(asks < 3);
             assert_memory_equal(levels, asked[asks], sizeof levels);
             const itg_outcome o = {.feasible = true,
@@ -287,7 +287,7 @@ static void what_failed_by_least_is_widened_the_cheapest_dimensions_first(void *
             asks++;
         }
         assert_int_equal(asks, cheap ? 1 : 3);
-        assert_true(floor < 0);
+        assert_true(interest.floor < 0);
         def->deinit(s);
         free(s);
     }
@@ -309,9 +309,9 @@ static void points_on_the_way_up_are_asked_for_last(void **state)
             .quality_floor = 0.5, .past = told, .past_count = 1 + known, .parameters = {4}};
         void *s = calloc(1, def->state_size);
         int32_t levels[2], asks = 0;
-        double floor = -INFINITY;
+        itg_interest interest = ITG_ALL;
         assert_int_equal(def->init(s, &space, &options, NULL), ITG_OK);
-        while (def->ask(s, NULL, levels, &floor) == ITG_OK) {
+        while (def->ask(s, NULL, levels, &interest) == ITG_OK) {
             assert_true(known + asks < 3);
             assert_memory_equal(levels, asked[known + asks], sizeof levels);
             const itg_outcome o = {.feasible = true, .cost = 110, .quality = asks ? 0.8 : 0.4};

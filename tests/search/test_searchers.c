@@ -99,6 +99,29 @@ static void greedy_maximize(void **state)
     finds_the_optimum(TOY_MAXIMIZE, "greedy", (bound){40, 70});
 }
 
+/* Distortions of a share of the samples, of another size than those of all, lead to as good a
+ * point, and fewer points are asked for by all. */
+static void greedy_finds_as_much_by_a_share_of_the_samples(void **state)
+{
+    const itg_searcher_def *def = itg_searcher_find("greedy");
+    int64_t fine = 0, asked = 0, asked_all = 0;
+    (void)state;
+    for (int i = 0; i < TOY_COUNT; i++) {
+        const toy *t = &toys[i];
+        const toy_result all = toy_search(t, def, SEED, NO_LIMIT, TOY_TELL_ALL),
+                         r = toy_search(t, def, SEED, NO_LIMIT, TOY_TELL_SHARES);
+        assert_int_equal(r.status, ITG_OK);
+        assert_int_equal(r.found_at > 0, all.found_at > 0);
+        assert_true(r.outcome.cost <= all.outcome.cost);
+        assert_int_equal(all.asked_all, all.asked);
+        if (r.asked_all == r.asked) continue; /* its distortion is not known */
+        fine++;
+        asked += all.asked;
+        asked_all += r.asked_all;
+    }
+    assert_true(fine >= 4 && 4 * asked_all < 3 * asked);
+}
+
 /* Told what does not fit together, it finds what does. */
 static void greedy_paired(void **state)
 {
@@ -293,11 +316,12 @@ static int ask_all(const itg_search_space *space, int32_t points[ALONE_MOST][TOY
     const itg_searcher_options options = {.quality_floor = 0};
     void *memory = calloc(1, def->state_size);
     int count = 0;
-    double floor = -INFINITY;
+    itg_interest interest = ITG_ALL;
     assert_non_null(memory);
     assert_int_equal(def->init(memory, space, &options, NULL), ITG_OK);
-    while (def->ask(memory, NULL, points[count], &floor) == ITG_OK) {
-        assert_true(floor == -INFINITY); /* nothing is all the same to it */
+    while (def->ask(memory, NULL, points[count], &interest) == ITG_OK) {
+        assert_true(interest.floor == -INFINITY &&
+                    interest.share == 1); /* nothing is all the same to it */
         assert_in_range(++count, 1, ALONE_MOST - 1);
     }
     def->deinit(memory);
@@ -496,6 +520,7 @@ int main(void)
         cmocka_unit_test(greedy_only_widest),
         cmocka_unit_test(greedy_nothing),
         cmocka_unit_test(greedy_maximize),
+        cmocka_unit_test(greedy_finds_as_much_by_a_share_of_the_samples),
         cmocka_unit_test(greedy_paired),
         cmocka_unit_test(greedy_unexplained),
         cmocka_unit_test(greedy_wrapped),

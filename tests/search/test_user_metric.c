@@ -103,7 +103,7 @@ static itg_search_options plain(void)
 {
     return (itg_search_options){ITG_SEARCH_OPTIONS_VERSION,
                                 .recover = ITG_RECOVER_NONE,
-                                .searcher = "greedy",
+                                .searcher = "greedy:share=1", /* all samples of every trial */
                                 .trials = 12,
                                 .seed = 3,
                                 .threads = 1};

@@ -197,7 +197,8 @@ static bool is_better(const toy *t, const itg_outcome *a, const itg_outcome *b)
     return a->cost != b->cost ? a->cost < b->cost : a->quality > b->quality;
 }
 
-static void evaluate(const toy *t, const int32_t *levels, itg_outcome *o, toy_result *r)
+static void evaluate(const toy *t, const int32_t *levels, double share, itg_outcome *o,
+                     toy_result *r)
 {
     int32_t values[TOY_DIMS] = {0};
     for (int32_t d = 0; d < t->dim_count; d++) {
@@ -207,10 +208,21 @@ static void evaluate(const toy *t, const int32_t *levels, itg_outcome *o, toy_re
     }
     *o = t->outcome(values);
     r->asked++;
+    r->asked_all += !(share < 1);
+    if (share < 1) return;
     if (!is_good(t, o) || (r->found_at > 0 && !is_better(t, o, &r->outcome))) return;
     r->found_at = r->asked;
     r->outcome = *o;
     memcpy(r->best, values, sizeof r->best);
+}
+
+/* The samples of the share are easier than the others. */
+static itg_outcome by_share(itg_outcome o)
+{
+    if (!o.feasible) return o;
+    o.quality = (double)NAN;
+    o.distortion *= 0.8;
+    return o;
 }
 
 /* As racing may do it and worse: any quality below the floor, any distortion or none. */
@@ -235,12 +247,13 @@ static itg_status ask_batch(const toy *t, const itg_searcher_def *def, void *sta
 {
     itg_status status = ITG_OK;
     for (b->count = 0; b->count < def->outstanding && r->asked < budget; b->count++) {
-        double floor = -INFINITY;
-        status = def->ask(state, &rngs[0], b->levels[b->count], &floor);
+        itg_interest interest = ITG_ALL;
+        status = def->ask(state, &rngs[0], b->levels[b->count], &interest);
         if (status != ITG_OK) break;
         itg_outcome *o = &b->outcomes[b->count];
-        evaluate(t, b->levels[b->count], o, r);
-        if (racing != TOY_TELL_ALL) *o = raced(*o, floor, &rngs[1]);
+        evaluate(t, b->levels[b->count], interest.share, o, r);
+        if (interest.share < 1) *o = by_share(*o);
+        if (racing >= TOY_TELL_RACED) *o = raced(*o, interest.floor, &rngs[1]);
     }
     bool waits_for_nothing = status == ITG_WAIT && b->count == 0;
     assert_false(waits_for_nothing);
@@ -257,6 +270,7 @@ toy_result toy_search(const toy *t, const itg_searcher_def *def, uint64_t seed, 
     batch b;
     assert_in_range(def->outstanding, 1, MOST_OUTSTANDING);
     options.trials = budget;
+    options.shares = racing == TOY_TELL_SHARES;
     itg_rng_init(&rngs[0], seed);
     itg_rng_init(&rngs[1], (uint64_t)racing);
     void *state = calloc(1, def->state_size);
@@ -284,7 +298,7 @@ toy_result toy_optimum(const toy *t)
     itg_outcome o;
     int32_t levels[TOY_DIMS] = {0};
     for (int32_t d = 0; d < t->dim_count;) {
-        evaluate(t, levels, &o, &r);
+        evaluate(t, levels, 1, &o, &r);
         for (d = 0; d < t->dim_count && ++levels[d] == t->dims[d].count; d++)
             levels[d] = 0;
     }

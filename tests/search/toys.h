@@ -33,6 +33,7 @@ extern const toy toys[TOY_COUNT];
 
 typedef struct toy_result {
     int64_t asked;          /* until the searcher ended, or the budget was used */
+    int64_t asked_all;      /* of these, by all samples */
     int64_t found_at;       /* evaluations until the best good point, it included; 0: none */
     int32_t best[TOY_DIMS]; /* values */
     itg_outcome outcome;
@@ -40,8 +41,9 @@ typedef struct toy_result {
     itg_status status; /* of the searcher; the search ends where it is not ITG_OK */
 } toy_result;
 
-/* How points that lie below the racing floor are told: TOY_TELL_RACED + i: i chooses among lies. */
-typedef enum toy_racing { TOY_TELL_ALL, TOY_TELL_RACED } toy_racing;
+/* How points that lie below the racing floor are told: TOY_TELL_RACED + i: i chooses among lies.
+ * TOY_TELL_SHARES: all, and a share of the samples may be asked for. */
+typedef enum toy_racing { TOY_TELL_ALL, TOY_TELL_SHARES, TOY_TELL_RACED } toy_racing;
 
 toy_result toy_search(const toy *t, const itg_searcher_def *searcher, uint64_t seed, int64_t budget,
                       toy_racing racing);

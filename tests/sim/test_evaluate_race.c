@@ -301,6 +301,62 @@ static void distortion_decides_as_well(void **state)
     itg_evaluation_deinit(&t.complete);
 }
 
+/* The first `count` samples of an order as a task of their own. */
+static task first_of(const task *t, const int64_t *order, int64_t count)
+{
+    task first = *t;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t sample = order ? order[i] : i;
+        memcpy(first.elements + i * ELEMENTS, t->elements + sample * ELEMENTS,
+               ELEMENTS * sizeof *t->elements);
+        memcpy(first.values + i * 3, t->values + sample * 3, 3 * sizeof *t->values);
+        first.labels[i] = t->labels[sample];
+        first.others[i] = t->others[sample];
+    }
+    first.data.shape.dims[0] = first.reference.samples = count;
+    return first;
+}
+
+static void enough_samples_give_a_distortion_for_all(void **state)
+{
+    (void)state;
+    static task t, first;
+    static const int64_t enough[] = {1, 15, 16, 17, SAMPLES / 2, SAMPLES - 1, SAMPLES, 0};
+    make(&t, 13);
+    for (size_t i = 0; i < sizeof enough / sizeof *enough; i++)
+        for (int ordered = 0; ordered < 2; ordered++) {
+            const int64_t *order = ordered ? t.order : NULL;
+            const int64_t n = enough[i] > 0 ? enough[i] : SAMPLES;
+            first = first_of(&t, order, n);
+            first.data.data = first.elements;
+            first.reference.values = first.values;
+            itg_evaluation alone = evaluate(&first, (itg_evaluate_options){.threads = 1}, 1);
+            for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
+                for (size_t k = 0; k < sizeof threads / sizeof *threads; k++) {
+                    itg_evaluation out =
+                        evaluate(&t,
+                                 (itg_evaluate_options){
+                                     .threads = threads[k], .enough = enough[i], .order = order},
+                                 blocks[b]);
+                    if (n == SAMPLES) {
+                        check_complete(&t, &out);
+                        itg_evaluation_deinit(&out);
+                        continue;
+                    }
+                    assert_int_equal(out.stopped_at, n);
+                    assert_true(out.distortion == (double)SAMPLES / (double)n * alone.distortion);
+                    assert_int_equal(out.hits[ITG_METRIC_TOP1],
+                                     SAMPLES - n + alone.hits[ITG_METRIC_TOP1]);
+                    for (int64_t s = 0; s < SAMPLES; s++)
+                        assert_int_equal(out.classes[order ? order[s] : s],
+                                         s < n ? alone.classes[s] : -1);
+                    itg_evaluation_deinit(&out);
+                }
+            itg_evaluation_deinit(&alone);
+        }
+    itg_evaluation_deinit(&t.complete);
+}
+
 /* Sums of losses after each sample, in an order; the last place: of all. */
 static void sum_losses(const task *t, const itg_expectation *e, const int64_t *order,
                        uint64_t sums[SAMPLES])
@@ -368,6 +424,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(it_stops_at_the_sample_that_decides),
         cmocka_unit_test(agreement_decides_as_well),
         cmocka_unit_test(distortion_decides_as_well),
+        cmocka_unit_test(enough_samples_give_a_distortion_for_all),
         cmocka_unit_test(what_is_expected_decides_as_well),
         cmocka_unit_test(what_cannot_matter_at_all_is_known_after_one_sample),
         cmocka_unit_test(another_order_changes_no_result),

@@ -554,7 +554,7 @@ def search(
     ends; tolerance: see the program's help. *_bits: widths to try, (min, max). threshold, weight_threshold: methods to
     choose among. only, skip: patterns of names of values, nodes or edges; fix: {pattern: bits};
     allow_float: patterns of layers that may run in float, where the hardware has it (32 is then a width of their weights).
-    recover: codes of weights (docs/recover.md). baseline: also search with hago-greedy. no_racing: run all samples of every trial.
+    recover: codes of weights (docs/recover.md). baseline: also search with hago-greedy. no_racing: do not stop trials that cannot matter any more.
     start: begin at the widths of a Strategy of this model (or its file), or of a Model that is quantized already (or its
     .onnx file); what does not fit is among the result's notes.
 
