@@ -36,7 +36,7 @@ typedef struct engine {
     int64_t trial_capacity;
     double replayed_seconds;
     itg_trial gain; /* the last best that counts for patience; its point is not kept */
-    int64_t gained; /* trials there were then */
+    int64_t idle;   /* trials since, but for those that can be no best */
     itg_engine_result *result;
     bool exhausted, cancelled;
 } engine;
@@ -222,7 +222,7 @@ static void keep_best(engine *e, const itg_trial *trial)
      * never count */
     if (itg_objective_gains(e->o->objective, best, &e->gain, e->o->tolerance)) {
         e->gain = *best;
-        e->gained = trial->index + 1;
+        e->idle = 0;
     }
 }
 
@@ -261,6 +261,7 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
     }
     bool replayed = trial.index < e->o->replay_count;
     if (is_result) {
+        e->idle++;
         keep_best(e, &trial);
         status = keep_front(e, &trial, err);
     }
@@ -294,7 +295,7 @@ static const char *reason_to_stop(engine *e)
     int64_t trials = e->result->trial_count;
     if (is_cancelled(e)) return "cancelled";
     if (trials >= e->limit) return "trials";
-    if (o->patience > 0 && trials - e->gained >= o->patience) return "patience";
+    if (o->patience > 0 && e->idle >= o->patience) return "patience";
     if (o->seconds > 0 && o->hooks && o->hooks->clock && trials > 0 &&
         trials + e->count >= o->replay_count &&
         now(e) - o->begun + e->replayed_seconds >= o->seconds)
@@ -441,7 +442,7 @@ static void begin_round(engine *e)
     e->memory = e->o->memory ? e->o->memory : &r->memory;
     e->trial_capacity = r->trial_count;
     e->gain.index = -1;
-    e->gained = r->trial_count;
+    e->idle = 0;
     r->front.objective_count = e->o->objective->goal.objective_count;
     r->stop_reason = NULL;
     itg_rng_init(&e->rng, e->o->seed);

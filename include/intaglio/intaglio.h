@@ -832,7 +832,8 @@ typedef struct itg_search_options {
     itg_goal goal;
     int64_t trials;   /* at most; 0: the searcher's default, or until it ends by itself */
     double seconds;   /* begin no trial after these, by hooks.clock; 0: no limit */
-    int64_t patience; /* end after so many trials without a better best; 0: never */
+    int64_t patience; /* end after so many trials without a better best, those that a searcher only
+                         compares not counted; 0: never */
     double tolerance; /* for patience: a best that is better by less than this share of the
                          objective does not count */
     uint64_t seed;

@@ -622,7 +622,17 @@ static void a_share_of_the_samples_gives_a_distortion_and_no_result(void **state
         assert_int_equal(result.best.index, 4); /* the cheapest is known by the share alone */
         assert_int_equal(result.duplicates, 5);
         assert_int_equal(result.raced, 2);
-        if (way == 0) logged = r;
+        if (way == 0) { /* patience waits while points are only compared */
+            itg_engine_options patient = options;
+            itg_engine_result short_one = ITG_ENGINE_RESULT_INIT;
+            patient.patience = 1;
+            patient.hooks = NULL;
+            assert_int_equal(itg_engine_run(&patient, &short_one, &err), ITG_OK);
+            assert_string_equal(short_one.stop_reason, "patience");
+            assert_int_equal(short_one.trial_count, 7);
+            itg_engine_result_deinit(&short_one);
+            logged = r;
+        }
         for (int i = 0; i < SHARED; i++)
             logged.trials[i].point = logged.points[i];
         itg_engine_result_deinit(&result);

@@ -74,7 +74,8 @@ static void what_ended_a_search_is_told(void **state)
     small_network_make(6, "cortex-m", 80, &n);
     itg_search_options o = options_of(0.015, 80);
     o.patience = 3;
-    assert_explained(&n, &o, -1, "patience", TAKES "patience after %d trials");
+    assert_explained(&n, &o, -1, "patience",
+                     LOSES "; the search was ended by patience after %d trials");
     o.patience = 0;
     o.seconds = 35;
     assert_explained(&n, &o, -1, "seconds",
