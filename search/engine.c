@@ -92,6 +92,17 @@ static bool is_enough(const slot *s, const itg_finding *finding)
     return !finding->feasible || itg_race_accepts(&s->race, &finding->score);
 }
 
+/* What is remembered of the slot's point; NULL: nothing, or not enough. A distortion of all samples
+ * is none of the share's, and where racing stopped just where the share ends, there is none. */
+static const itg_finding *recall(const engine *e, const slot *s)
+{
+    const itg_finding *known = itg_memory_find(e->memory, s->point);
+    const bool other =
+        known && known->feasible && s->race.interest.share < 1 &&
+        (known->score.stopped_at == 0 || !itg_score_knows(&known->score, ITG_METRIC_DISTORTION));
+    return known && !other && is_enough(s, known) ? known : NULL;
+}
+
 static itg_status replay_trial(engine *e, slot *s, int64_t index, itg_error *err)
 {
     const itg_trial *t = &e->o->replay[index];
@@ -133,14 +144,14 @@ static void submit(engine *e, slot *s)
  * for this one. */
 static itg_status begin_slot(engine *e, slot *s, itg_error *err)
 {
-    const itg_finding *known = itg_memory_find(e->memory, s->point);
+    const itg_finding *known = recall(e, s);
     int64_t index = e->result->trial_count + e->count;
     bool is_out = false;
     for (int32_t i = 0; i < e->count && !is_out; i++)
         is_out = same_point(e, slot_at(e, i)->point, s->point);
-    s->duplicate = known || is_out;
+    s->duplicate = is_out || itg_memory_find(e->memory, s->point);
     if (index < e->o->replay_count) return replay_trial(e, s, index, err);
-    if (known && is_enough(s, known)) return take_finding(s, known, err);
+    if (known) return take_finding(s, known, err);
     if (!is_out) submit(e, s);
     return ITG_OK;
 }
@@ -176,8 +187,8 @@ static itg_status finish_first(engine *e, itg_error *err)
     slot *s = slot_at(e, 0);
     itg_status status = ITG_OK;
     if (!s->done && !s->submitted && !e->cancelled) {
-        const itg_finding *known = itg_memory_find(e->memory, s->point);
-        if (known && is_enough(s, known)) return take_finding(s, known, err);
+        const itg_finding *known = recall(e, s);
+        if (known) return take_finding(s, known, err);
         submit(e, s);
     }
     while (status == ITG_OK && !s->done && e->submitted > 0)
@@ -256,8 +267,9 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
     trial.meets_goal = is_result && itg_objective_meets(e->o->objective, &trial);
     itg_outcome outcome = itg_objective_outcome(e->o->objective, &trial);
     if (trial.feasible && !is_result) {
-        outcome.distortion = trial.score.value[ITG_METRIC_DISTORTION];
         outcome.quality = (double)NAN;
+        if (itg_score_knows(&trial.score, ITG_METRIC_DISTORTION))
+            outcome.distortion = trial.score.value[ITG_METRIC_DISTORTION];
     }
     bool replayed = trial.index < e->o->replay_count;
     if (is_result) {

@@ -213,6 +213,7 @@ static double floor_of_front(const itg_race *race, const itg_score *costs)
 double itg_race_floor(const itg_race *race, const itg_score *costs)
 {
     const itg_objective *o = race->objective;
+    if (race->interest.share < 1) return -INFINITY; /* it ends by itg_race_enough alone */
     double floor = floor_of_best(o, race->best, costs);
     /* A trial that is worse than the best may still meet the goal, which decides how the search
      * ends: the floor is therefore at most the goal's. */
@@ -220,7 +221,6 @@ double itg_race_floor(const itg_race *race, const itg_score *costs)
         itg_goal_violation(&o->goal, costs) <= 0)
         floor = o->quality_floor;
     floor = fmin(floor, floor_of_front(race, costs));
-    if (race->interest.share < 1) return -INFINITY;
     return race->interest.floor < floor ? race->interest.floor : floor;
 }
 
@@ -256,10 +256,10 @@ int64_t itg_race_enough(const itg_race *race, int64_t samples)
 bool itg_race_accepts(const itg_race *race, const itg_score *score)
 {
     const int64_t enough = itg_race_enough(race, score->samples);
-    if (enough > 0)
-        return score->stopped_at == enough && itg_score_knows(score, ITG_METRIC_DISTORTION);
-    return score->stopped_at == 0 ||
-           itg_goal_quality(&race->objective->goal, score) < itg_race_floor(race, score);
+    if (score->stopped_at == 0) return true;
+    return enough > 0
+               ? score->stopped_at == enough
+               : itg_goal_quality(&race->objective->goal, score) < itg_race_floor(race, score);
 }
 
 bool itg_objective_gains(const itg_objective *objective, const itg_trial *a, const itg_trial *b,

@@ -71,7 +71,8 @@ int64_t itg_least_count(int64_t samples, double floor);
 /* A distortion above which an SQNR, as itg_goal_quality has it, is certainly below floor; below
  * zero: whatever it is. */
 double itg_most_distortion(double floor);
-/* Whether a score has all that may matter of its point. */
+/* Whether a score has all that may matter of its point: it saw all samples, or it stopped where the
+ * race may stop it. */
 bool itg_race_accepts(const itg_race *race, const itg_score *score);
 
 /* Whether a, which is better than b, is so by at least the share `tolerance` of what is optimized;
