@@ -323,7 +323,7 @@ static itg_status prepare_slot(engine *e, slot *s, itg_error *err)
     s->seconds = 0;
     s->duplicate = s->submitted = s->done = false;
     s->best = e->result->best;
-    s->race = (itg_race){e->o->objective, &s->best, ITG_ALL, NULL};
+    s->race = (itg_race){e->o->objective, &s->best, ITG_INTEREST_ALL, NULL};
     if (e->result->front.objective_count < 2) return ITG_OK;
     s->race.front = &s->front;
     return itg_archive_copy(&e->result->front, &s->front, err);

@@ -1,4 +1,4 @@
-/* Greedy's fourth stage: single moves and exchanges about the current point. */
+/* Greedy's fifth stage: single moves and exchanges about the current point. */
 #include "search/greedy_state.h"
 #include <math.h>
 

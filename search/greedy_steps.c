@@ -1,4 +1,4 @@
-/* Greedy's fifth stage lowers each width by one level, whatever its distortion: the cap of the
+/* Greedy's fourth stage lowers each width by one level, whatever its distortion: the cap of the
  * stage before suits the most sensitive widths, and others may bear more. */
 #include "search/greedy_state.h"
 #include <math.h>

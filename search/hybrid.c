@@ -68,7 +68,7 @@ static itg_status init(void *state, const itg_search_space *space,
     return begin(s, SURROGATE, err);
 }
 
-/* Asks greedy. Where it begins, surrogate was mostly told already. */
+/* Asks greedy. Where it begins, surrogate was mostly told already, by all samples. */
 static itg_status ask_greedy(hybrid_state *s, itg_rng *rng, int32_t *levels, itg_interest *interest)
 {
     itg_status status = stages[GREEDY]->ask(s->states[GREEDY], rng, levels, interest);

@@ -83,7 +83,7 @@ typedef struct itg_interest {
                      is by this share of the samples, those that run first, but 16 at least. The
                      quality is told as NAN, and the point is no result of the search */
 } itg_interest;
-#define ITG_ALL ((itg_interest){-INFINITY, 1})
+#define ITG_INTEREST_ALL ((itg_interest){-INFINITY, 1}) /* in everything, by all samples */
 
 typedef struct itg_searcher_def {
     const char *name, *help;
@@ -101,7 +101,7 @@ typedef struct itg_searcher_def {
     itg_status (*init)(void *state, const itg_search_space *, const itg_searcher_options *,
                        itg_error *);
     /* ITG_OK: levels[dim_count] is a point; ITG_WAIT: tell me first; ITG_END: exhausted.
-     * *interest is ITG_ALL when called. */
+     * *interest is ITG_INTEREST_ALL when called. */
     itg_status (*ask)(void *state, itg_rng *, int32_t *levels, itg_interest *interest);
     /* In the order of the asks. */
     itg_status (*tell)(void *state, const int32_t *levels, const itg_outcome *);

@@ -226,7 +226,7 @@ static int asks_until(double most_bytes, double most_operations, const itg_searc
     void *memory = calloc(1, def->state_size);
     itg_status status = ITG_OK;
     int asked = 0, found = 0;
-    itg_interest interest = ITG_ALL;
+    itg_interest interest = ITG_INTEREST_ALL;
     itg_searcher_defaults(def, o.parameters);
     o.parameters[0] = levels_alone;
     assert_int_equal(def->init(memory, &space, &o, NULL), ITG_OK);

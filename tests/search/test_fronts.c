@@ -96,7 +96,7 @@ static void search(const char *name, double floor, int trials, uint64_t seed, in
     while (told < trials && status != ITG_END) {
         status = ITG_OK;
         while (r->count < trials && r->count - told < window && status == ITG_OK) {
-            itg_interest interest = ITG_ALL;
+            itg_interest interest = ITG_INTEREST_ALL;
             status = def->ask(state, &rng, r->points[r->count], &interest);
             assert_true(interest.share == 1);
             assert_true(options.front &&
@@ -156,7 +156,7 @@ static void sweep_begins_as_greedy_does(void **state)
     const itg_searcher_def *def = itg_searcher_find("greedy");
     itg_searcher_options options = {.quality_floor = 0.99};
     itg_rng rng;
-    itg_interest interest = ITG_ALL;
+    itg_interest interest = ITG_INTEREST_ALL;
     void *memory = calloc(1, def->state_size);
     itg_searcher_defaults(def, options.parameters);
     assert_int_equal(def->init(memory, &space, &options, NULL), ITG_OK);

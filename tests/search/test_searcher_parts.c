@@ -203,7 +203,7 @@ static int32_t bisect(const earlier *e, int32_t reaches, int32_t *asks)
         .quality_floor = 0.5, .past = e->told, .past_count = e->count};
     void *state = calloc(1, def->state_size);
     int32_t level = 0, least = 99;
-    itg_interest interest = ITG_ALL;
+    itg_interest interest = ITG_INTEREST_ALL;
     *asks = 0;
     assert_int_equal(def->init(state, &space, &options, NULL), ITG_OK);
     while (def->ask(state, NULL, &level, &interest) == ITG_OK) {
@@ -275,7 +275,7 @@ static void what_failed_by_least_is_widened_the_cheapest_dimensions_first(void *
     for (int cheap = 0; cheap < 2; cheap++) { /* of little to gain there is no use */
         void *s = calloc(1, def->state_size);
         int32_t levels[6], asks = 0;
-        itg_interest interest = ITG_ALL;
+        itg_interest interest = ITG_INTEREST_ALL;
         assert_int_equal(def->init(s, &space, &options, NULL), ITG_OK);
         while (def->ask(s, NULL, levels, &interest) == ITG_OK) {
             assert_true(asks < 3);
@@ -309,7 +309,7 @@ static void points_on_the_way_up_are_asked_for_last(void **state)
             .quality_floor = 0.5, .past = told, .past_count = 1 + known, .parameters = {4}};
         void *s = calloc(1, def->state_size);
         int32_t levels[2], asks = 0;
-        itg_interest interest = ITG_ALL;
+        itg_interest interest = ITG_INTEREST_ALL;
         assert_int_equal(def->init(s, &space, &options, NULL), ITG_OK);
         while (def->ask(s, NULL, levels, &interest) == ITG_OK) {
             assert_true(known + asks < 3);

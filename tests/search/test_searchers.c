@@ -316,7 +316,7 @@ static int ask_all(const itg_search_space *space, int32_t points[ALONE_MOST][TOY
     const itg_searcher_options options = {.quality_floor = 0};
     void *memory = calloc(1, def->state_size);
     int count = 0;
-    itg_interest interest = ITG_ALL;
+    itg_interest interest = ITG_INTEREST_ALL;
     assert_non_null(memory);
     assert_int_equal(def->init(memory, space, &options, NULL), ITG_OK);
     while (def->ask(memory, NULL, points[count], &interest) == ITG_OK) {

@@ -247,7 +247,7 @@ static itg_status ask_batch(const toy *t, const itg_searcher_def *def, void *sta
 {
     itg_status status = ITG_OK;
     for (b->count = 0; b->count < def->outstanding && r->asked < budget; b->count++) {
-        itg_interest interest = ITG_ALL;
+        itg_interest interest = ITG_INTEREST_ALL;
         status = def->ask(state, &rngs[0], b->levels[b->count], &interest);
         if (status != ITG_OK) break;
         itg_outcome *o = &b->outcomes[b->count];
