@@ -246,6 +246,23 @@ static itg_status keep_front(engine *e, const itg_trial *trial, itg_error *err)
     return itg_archive_add(&e->result->front, values, trial, err);
 }
 
+/* Whether all samples were asked about a slot's point, so that it may be the best. */
+static bool is_result(const slot *s)
+{
+    return !(s->race.interest.share < 1);
+}
+
+/* What the searcher is told, but for conflicts. */
+static itg_outcome outcome_of(const engine *e, const slot *s, const itg_trial *trial)
+{
+    itg_outcome outcome = itg_objective_outcome(e->o->objective, trial);
+    if (is_result(s) || !trial->feasible) return outcome;
+    outcome.quality = (double)NAN;
+    if (itg_score_knows(&trial->score, ITG_METRIC_DISTORTION))
+        outcome.distortion = trial->score.value[ITG_METRIC_DISTORTION];
+    return outcome;
+}
+
 static itg_status finish_trial(engine *e, slot *s, itg_error *err)
 {
     const itg_search_hooks *h = e->o->hooks;
@@ -263,16 +280,10 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
                        .seconds = s->seconds,
                        .error = ((itg_finding *)itg_point_map_record(e->memory, at))->why};
     if (s->submitted) memcpy(trial.worker, s->work.worker, sizeof trial.worker);
-    const bool is_result = !(s->race.interest.share < 1);
-    trial.meets_goal = is_result && itg_objective_meets(e->o->objective, &trial);
-    itg_outcome outcome = itg_objective_outcome(e->o->objective, &trial);
-    if (trial.feasible && !is_result) {
-        outcome.quality = (double)NAN;
-        if (itg_score_knows(&trial.score, ITG_METRIC_DISTORTION))
-            outcome.distortion = trial.score.value[ITG_METRIC_DISTORTION];
-    }
+    trial.meets_goal = is_result(s) && itg_objective_meets(e->o->objective, &trial);
+    itg_outcome outcome = outcome_of(e, s, &trial);
     bool replayed = trial.index < e->o->replay_count;
-    if (is_result) {
+    if (is_result(s)) {
         e->idle++;
         keep_best(e, &trial);
         status = keep_front(e, &trial, err);

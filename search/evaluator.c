@@ -80,7 +80,7 @@ static void set_least(const itg_scoring *scoring, const itg_score *costs, double
 {
     if (!scoring->race) return;
     double floor = itg_race_floor(scoring->race, costs);
-    o->enough = itg_race_enough(scoring->race, o->data->shape.dims[0]);
+    o->enough = itg_race_enough(scoring->race);
     itg_metric quality = itg_goal_quality_metric(&scoring->race->objective->goal);
     if (quality == ITG_METRIC_SQNR) {
         *most = itg_most_distortion(floor);

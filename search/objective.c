@@ -246,8 +246,9 @@ double itg_most_distortion(double floor)
     return itg_exp(-floor * 10 * 2.302585092994046) * (1 + 1e-9);
 }
 
-int64_t itg_race_enough(const itg_race *race, int64_t samples)
+int64_t itg_race_enough(const itg_race *race)
 {
+    const int64_t samples = race->objective->samples;
     const double wanted = ceil(race->interest.share * (double)samples);
     const int64_t enough = wanted > LEAST_SAMPLES ? (int64_t)wanted : LEAST_SAMPLES;
     return race->interest.share < 1 && enough < samples ? enough : 0;
@@ -255,7 +256,7 @@ int64_t itg_race_enough(const itg_race *race, int64_t samples)
 
 bool itg_race_accepts(const itg_race *race, const itg_score *score)
 {
-    const int64_t enough = itg_race_enough(race, score->samples);
+    const int64_t enough = itg_race_enough(race);
     if (score->stopped_at == 0) return true;
     return enough > 0
                ? score->stopped_at == enough

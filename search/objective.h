@@ -63,8 +63,8 @@ typedef struct itg_race {
  * it does not meet the goal, as its costs or a quality below say for certain, and is not better
  * than the best. INFINITY: whatever its quality is. */
 double itg_race_floor(const itg_race *race, const itg_score *costs);
-/* How many of `samples` the searcher's interest needs; 0: all. */
-int64_t itg_race_enough(const itg_race *race, int64_t samples);
+/* How many of the samples the searcher's interest needs; 0: all. */
+int64_t itg_race_enough(const itg_race *race);
 /* The least number of `samples` whose share, computed as itg_score does, is at least floor; samples
  * + 1: not even all of them. */
 int64_t itg_least_count(int64_t samples, double floor);

@@ -561,7 +561,7 @@ static itg_status score_shared(void *context, const int32_t *point, const itg_ra
 {
     itg_status status = score_toy(context, point, NULL, threads, out, err);
     out->samples = SHARED_SAMPLES;
-    out->stopped_at = itg_race_enough(race, SHARED_SAMPLES);
+    out->stopped_at = itg_race_enough(race);
     if (out->stopped_at == 0) return status;
     assert_int_equal(out->stopped_at, SHARED_SAMPLES / 4);
     assert_true(itg_race_floor(race, out) == -INFINITY);
@@ -593,6 +593,7 @@ static void a_share_of_the_samples_gives_a_distortion_and_no_result(void **state
         memset(&r, 0, sizeof r);
         r.first = replayed;
         assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
+        objective.samples = SHARED_SAMPLES;
         const itg_engine_options options = {.searcher = &variant,
                                             .objective = &objective,
                                             .threads = 1 + way % 2,
