@@ -1,5 +1,6 @@
 /* Summaries made from a strategy in memory, or opened from files (intaglio.h). */
 #include "api/summary.h"
+#include "base/packed.h"
 #include "realize/realize.h"
 #include "search/engine.h"
 #include "search/evaluator.h"
@@ -71,22 +72,27 @@ itg_status itg_summary_hardware(itg_summary *s, const itg_hardware *hw, itg_erro
     return status == ITG_OK ? add_hash(s, hw->hash, &s->info.hardware_hash, err) : status;
 }
 
-/* The first 16 hexadecimal digits of the SHA-256 of the numbers as little-endian binary64. */
-static itg_status add_fingerprint(itg_summary *s, const double *values, int64_t count,
-                                  const char **out, itg_error *err)
+static itg_status add_digits(itg_summary *s, itg_sha256 *h, const char **out, itg_error *err)
 {
-    unsigned char hash[32], bytes[8];
+    unsigned char hash[32];
     char hex[65];
+    itg_sha256_final(h, hash);
+    itg_sha256_hex(hash, hex);
+    hex[ITG_SUMMARY_DIGITS] = '\0';
+    return itg_summary_text(s, hex, out, err);
+}
+
+itg_status itg_summary_hash(itg_summary *s, const double *values, int64_t count, const char **out,
+                            itg_error *err)
+{
+    unsigned char bytes[8];
     itg_sha256 h;
     itg_sha256_init(&h);
     for (int64_t i = 0; i < count; i++) {
         itg_copy_little_endian(bytes, &values[i], 1, sizeof bytes);
         itg_sha256_update(&h, bytes, sizeof bytes);
     }
-    itg_sha256_final(&h, hash);
-    itg_sha256_hex(hash, hex);
-    hex[16] = '\0';
-    return itg_summary_text(s, hex, out, err);
+    return add_digits(s, &h, out, err);
 }
 
 static double largest(const double *values, int64_t count)
@@ -106,7 +112,7 @@ itg_status itg_summary_threshold(itg_summary *s, itg_summary_edge *edge, const c
     edge->hi = is_range ? values[1] : largest(values, count);
     edge->lo = is_range ? values[0] : -edge->hi;
     itg_status status = itg_summary_text(s, way, &edge->method, err);
-    return status == ITG_OK ? add_fingerprint(s, values, count, &edge->thresholds, err) : status;
+    return status == ITG_OK ? itg_summary_hash(s, values, count, &edge->thresholds, err) : status;
 }
 
 /* ---- of an annotated graph ---- */
@@ -121,9 +127,33 @@ static itg_status add_quantizer(itg_summary *s, const itg_quantizer *q, itg_summ
     edge->sign = q->is_signed ? "signed" : "unsigned";
     edge->zero_point = q->zero_point;
     edge->scale = largest(scales, q->scale_count);
-    itg_status status = add_fingerprint(s, scales, q->scale_count, &edge->scales, err);
+    itg_status status = itg_summary_hash(s, scales, q->scale_count, &edge->scales, err);
     free(scales);
     return status;
+}
+
+/* What a weight's entry has besides its thresholds. */
+static itg_status add_own(itg_summary *s, const itg_edge_choice *choice, itg_summary_edge *edge,
+                          itg_error *err)
+{
+    const int32_t zeros = choice->zero ? choice->channel_count : 0, biases = choice->bias_count;
+    double *values = malloc(((size_t)(zeros > biases ? zeros : biases) + 1) * sizeof *values);
+    itg_status status = values ? ITG_OK : no_memory(err);
+    for (int32_t i = 0; i < zeros && values; i++)
+        values[i] = choice->zero[i];
+    if (status == ITG_OK && zeros > 0)
+        status = itg_summary_hash(s, values, zeros, &edge->zero_points, err);
+    for (int32_t i = 0; i < biases && values; i++)
+        values[i] = (double)choice->bias[i];
+    if (status == ITG_OK && biases > 0)
+        status = itg_summary_hash(s, values, biases, &edge->bias, err);
+    free(values);
+    if (status != ITG_OK || !choice->codes) return status;
+    itg_sha256 h;
+    itg_sha256_init(&h);
+    itg_sha256_update(&h, choice->codes,
+                      (size_t)itg_packed_bytes(choice->code_count, choice->bits));
+    return add_digits(s, &h, &edge->codes, err);
 }
 
 static const char *node_name(const itg_graph *graph, itg_id node)
@@ -150,6 +180,7 @@ static itg_status add_edge(itg_summary *s, const itg_annotated *a, const itg_edg
     if (status != ITG_OK || choice->bits == 0) return status;
     if (edge->kind == ITG_EDGE_QUANT)
         status = add_quantizer(s, &a->values[edge->value].encodings[edge->encoding].q, to, err);
+    if (status == ITG_OK) status = add_own(s, choice, to, err);
     return status == ITG_OK
                ? itg_summary_threshold(s, to, itg_threshold_name(choice->method),
                                        choice->passed_over, is_range ? range : choice->channel,

@@ -2,6 +2,7 @@
  * summary shows is read (docs/strategy-file.md). */
 #include "api/summary.h"
 #include "hardware/hardware.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,55 @@ static itg_status number_of(const reader *r, const itg_json_value *v, double *ou
     return status;
 }
 
+/* The hash of an entry's list, if it has it: hex floats or integers. */
+static itg_status add_list(const reader *r, const itg_json_value *threshold, const char *key,
+                           bool hex, const char **out)
+{
+    const itg_json_value *list = itg_json_find(threshold, key);
+    if (!list) return ITG_OK;
+    itg_status status = need(r, threshold, key, ITG_JSON_ARRAY, &list);
+    if (status != ITG_OK) return status;
+    const size_t count = itg_json_length(list);
+    double *values = malloc((count + 1) * sizeof *values);
+    if (!values) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for a summary");
+    for (size_t i = 0; i < count && status == ITG_OK; i++) {
+        const itg_json_value *v = itg_json_at(list, i);
+        status =
+            hex ? number_of(r, v, &values[i]) : itg_json_get_number(r->json, v, &values[i], r->err);
+    }
+    if (status == ITG_OK)
+        status = itg_summary_hash(r->summary, values, (int64_t)count, out, r->err);
+    free(values);
+    return status;
+}
+
+/* Codes are in a file of their own, and how many belong to an entry takes the model to know: the
+ * hash is the file's. */
+static itg_status add_codes(const reader *r, const itg_json_value *threshold,
+                            itg_summary_edge *edge)
+{
+    const itg_json_value *strategy, *file, *hash, *codes = itg_json_find(threshold, "codes");
+    char digits[ITG_SUMMARY_DIGITS + 1];
+    const char *text = NULL;
+    bool has = false;
+    itg_status status = codes ? itg_json_get_bool(r->json, codes, &has, r->err) : ITG_OK;
+    if (status != ITG_OK || !has) return status;
+    status = need(r, itg_json_root(r->json), "strategy", ITG_JSON_OBJECT, &strategy);
+    if (status == ITG_OK) status = need(r, strategy, "codes", ITG_JSON_OBJECT, &file);
+    if (status == ITG_OK) status = need(r, file, "sha256", ITG_JSON_STRING, &hash);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, hash, &text, r->err);
+    if (status != ITG_OK) return status;
+    snprintf(digits, sizeof digits, "%s", text);
+    return itg_summary_text(r->summary, digits, &edge->codes, r->err);
+}
+
+static itg_status add_own(const reader *r, const itg_json_value *threshold, itg_summary_edge *edge)
+{
+    itg_status status = add_list(r, threshold, "zero_points", false, &edge->zero_points);
+    if (status == ITG_OK) status = add_list(r, threshold, "bias", true, &edge->bias);
+    return status == ITG_OK ? add_codes(r, threshold, edge) : status;
+}
+
 static itg_status add_channels(const reader *r, const char *method, int64_t passed_over,
                                const itg_json_value *channels, itg_summary_edge *edge)
 {
@@ -68,7 +118,8 @@ static itg_status add_threshold(const reader *r, const itg_json_value *threshold
     if (status != ITG_OK) return status;
     if (itg_json_find(threshold, "channels") != NULL) {
         status = need(r, threshold, "channels", ITG_JSON_ARRAY, &channels);
-        return status == ITG_OK ? add_channels(r, method, passed_over, channels, edge) : status;
+        if (status == ITG_OK) status = add_channels(r, method, passed_over, channels, edge);
+        return status == ITG_OK ? add_own(r, threshold, edge) : status;
     }
     status = need(r, threshold, "lo", ITG_JSON_STRING, &lo);
     if (status == ITG_OK) status = need(r, threshold, "hi", ITG_JSON_STRING, &hi);

@@ -25,12 +25,38 @@ static bool same_text(const char *a, const char *b)
 
 /* ---- what differs ---- */
 
-/* Whether two quantizers differ. A property that only one side knows is not a difference. */
-static bool quantizers_differ(const itg_summary_edge *a, const itg_summary_edge *b)
+/* Whether two quantizers' scales differ. A property that only one side knows is no difference. */
+static bool scales_differ(const itg_summary_edge *a, const itg_summary_edge *b)
 {
     if (a->sign == NULL || b->sign == NULL) return false;
     return !same_text(a->sign, b->sign) || a->zero_point != b->zero_point ||
            !same_text(a->scales, b->scales);
+}
+
+/* Without the model, a strategy's codes are known as a whole. */
+static bool codes_differ(const itg_summary_edge *a, const itg_summary_edge *b)
+{
+    return (a->codes == NULL) != (b->codes == NULL) ||
+           ((a->sign == NULL) == (b->sign == NULL) && !same_text(a->codes, b->codes));
+}
+
+enum { NAMES_SIZE = 64 };
+
+/* What is other besides width and threshold: "other scale, codes"; "": nothing. */
+static const char *differing(const itg_summary_edge *a, const itg_summary_edge *b,
+                             char out[NAMES_SIZE])
+{
+    const char *names[] = {scales_differ(a, b) ? "scale" : NULL,
+                           !same_text(a->zero_points, b->zero_points) ? "zero points" : NULL,
+                           codes_differ(a, b) ? "codes" : NULL,
+                           !same_text(a->bias, b->bias) ? "bias" : NULL};
+    size_t at = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i])
+            at += (size_t)snprintf(out + at, NAMES_SIZE - at, "%s%s", at > 0 ? ", " : "other ",
+                                   names[i]);
+    return out;
 }
 
 static bool thresholds_differ(const itg_summary_edge *a, const itg_summary_edge *b)
@@ -40,7 +66,8 @@ static bool thresholds_differ(const itg_summary_edge *a, const itg_summary_edge 
 
 static bool edges_differ(const itg_summary_edge *a, const itg_summary_edge *b)
 {
-    return a->bits != b->bits || quantizers_differ(a, b) || thresholds_differ(a, b);
+    char names[NAMES_SIZE];
+    return a->bits != b->bits || thresholds_differ(a, b) || differing(a, b, names)[0] != '\0';
 }
 
 static bool layers_differ(const itg_summary_layer *a, const itg_summary_layer *b)
@@ -188,6 +215,9 @@ void itg_cli_json_summary_edge(itg_json_writer *json, const char *key, const itg
         itg_json_put_number(json, "lo", e->lo);
         itg_json_put_number(json, "hi", e->hi);
         itg_json_put_text(json, "thresholds", e->thresholds);
+        if (e->zero_points) itg_json_put_text(json, "zero_points", e->zero_points);
+        if (e->codes) itg_json_put_text(json, "codes", e->codes);
+        if (e->bias) itg_json_put_text(json, "bias", e->bias);
     }
     itg_json_end(json, '}');
 }
@@ -322,10 +352,8 @@ static int print_edges(const comparison *c, bool all)
         itg_cli_type_cell(&table, b);
         itg_cli_threshold_cell(&table, a);
         itg_cli_threshold_cell(&table, b);
-        itg_cli_table_cell(&table, "%s",
-                           !differ                   ? "same"
-                           : quantizers_differ(a, b) ? "scale differs"
-                                                     : "");
+        char names[NAMES_SIZE];
+        itg_cli_table_cell(&table, "%s", differ ? differing(a, b, names) : "same");
     }
     printf("\n%d of %d edge%s differ\n", (int)c->edges, (int)c->info[0]->edge_count,
            itg_plural(c->info[0]->edge_count));

@@ -47,7 +47,7 @@ void itg_weigh_bins(const itg_node *gate, const itg_value_stats *stats, itg_valu
 typedef double (*itg_threshold_cost)(void *context, const itg_grid *grid, double enough);
 itg_range itg_threshold_search(const itg_threshold_target *target, itg_range full, int stride,
                                itg_threshold_cost cost,
-                               void *context); /* stride 1: 128 fractions; 2: 64 */
+                               void *context); /* stride 1: 128 fractions; 2: 64... */
 
 /* By method; stats have finite elements and full is not [0,0]. */
 itg_range itg_threshold_average(const itg_value_stats *stats);

@@ -10,6 +10,10 @@
 /* Adding and subtracting it rounds a double below 2^51 to the nearest integer, ties to even. */
 #define TO_INTEGER 0x1.8p52
 
+/* The error of so many elements is smooth: coarse candidates find the same least, within half a
+ * percent at 8 bits (docs/decisions.md). */
+#define MANY 512
+
 typedef struct elements {
     const float *data;
     int64_t count;
@@ -111,7 +115,7 @@ static itg_status estimate(itg_threshold_method method, elements *e,
                        sums.max > 0 ? (double)sums.max : 0.0};
     if (target->bits == 1) range = mean_magnitude(e);
     if (target->bits > 1 && method == ITG_THRESHOLD_MSE && range.lo < range.hi)
-        range = itg_threshold_search(target, range, 2, elements_error, e);
+        range = itg_threshold_search(target, range, e->count < MANY ? 2 : 8, elements_error, e);
     *lo = range.lo;
     *hi = range.hi;
     return ITG_OK;

@@ -1,11 +1,12 @@
-/* Searches for a clip range. First both bounds shrink together: in steps of 1/128, then in eight
- * times finer steps around the best, and three small fractions. Then, if the bounds are
+/* Searches for a clip range. First both bounds shrink together: in steps of stride/128, then by
+ * halves, and in eight times finer steps around the best. Then, if the bounds are
  * independent, each moves on its own, twice. With power-of-two steps these candidates share few
  * grids; the result is the grid's own range. At most about 480 evaluations. */
 #include "sim/threshold.h"
 #include <float.h>
 
-enum { FRACTIONS = 128, FINE = 8, SMALL = 3, ROUNDS = 2, MOST = FRACTIONS + 2 * FINE + SMALL };
+enum { FRACTIONS = 128, FINE = 8, ROUNDS = 2, MOST = FRACTIONS + 2 * FINE + 3 };
+#define SMALLEST (1.0 / 1024) /* three halves below 1 / FRACTIONS */
 /* Errors this close count as equal: the wider range is kept. */
 #define SAME (1.0 + 1.0 / 256.0)
 
@@ -39,8 +40,8 @@ static void search_line(search *s, itg_range full, int stride)
     itg_range base = {s->moves_lo ? full.lo : s->range.lo, s->moves_hi ? full.hi : s->range.hi};
     for (int i = FRACTIONS; i >= 1; i -= stride)
         fractions[count++] = (double)i / FRACTIONS;
-    for (int i = 1; i <= SMALL; i++)
-        fractions[count++] = 1.0 / (FRACTIONS << i);
+    for (double f = (double)stride / (2 * FRACTIONS); f >= SMALLEST; f /= 2)
+        fractions[count++] = f;
     for (int i = 0; i < count; i++) {
         /* A cost above the best by more than SAME decides nothing and need not be exact. */
         costs[i] = cost_of(s, scaled(s, base, fractions[i]), i > 0 ? costs[best] * SAME : DBL_MAX);

@@ -661,6 +661,10 @@ typedef struct itg_summary_edge {
     const char *method; /* of the threshold */
     double lo, hi;      /* the threshold; of weights [-t, t] with the largest t of all channels */
     const char *thresholds; /* hash of all */
+    /* Hashes of what a strategy gives a weight besides; NULL: nothing. Its zero points; its codes,
+     * where they are not the nearest (without the model: of all codes of the strategy); the bias
+     * of its layer, in place of the model's. */
+    const char *zero_points, *codes, *bias;
 } itg_summary_edge;
 typedef struct itg_summary_layer {
     const char *node, *op, *form; /* form as in hardware files ("mac", "rescale"...); "fused" */

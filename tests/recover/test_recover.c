@@ -270,21 +270,6 @@ static void tables(void **state)
     small_network_end(&n);
 }
 
-/* Gives the network's target zero points in place of the text. */
-static void change_target(small_network *n, const char *from, const char *to)
-{
-    itg_strbuf text = {0};
-    itg_error err = {0};
-    const char *json = n->hw->json, *at = strstr(json, from);
-    assert_non_null(at);
-    itg_strbuf_format(&text, "%.*s%s%s", (int)(at - json), json, to, at + strlen(from));
-    itg_hardware_destroy(n->hw);
-    n->hw = NULL;
-    if (itg_hardware_parse(text.text, text.length, "changed", &n->hw, &err) != ITG_OK)
-        fail_msg("%s", err.message);
-    itg_strbuf_deinit(&text);
-}
-
 /* Weights have zero points at some widths, and none at others: strategies, and tables of all. */
 static void some_widths_have_zero_points(void **state)
 {
@@ -297,7 +282,7 @@ static void some_widths_have_zero_points(void **state)
         for (int32_t bits = 3; bits <= 8; bits += 5) {
             small_network n;
             small_network_make(3, "cortex-m", 120, &n);
-            change_target(&n, changes[c][0], changes[c][1]);
+            small_network_change_target(&n, changes[c][0], changes[c][1]);
             const bool has_zero_points = (bits == 8) == (c == 1);
             itg_strategy *s = uniform(&n, bits), *other = uniform(&n, bits == 8 ? 3 : 8);
             uint32_t *widths = calloc((size_t)s->edge_count + 1, sizeof *widths);

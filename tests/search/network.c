@@ -153,6 +153,20 @@ void small_network_make_with(uint64_t seed, const char *target, int64_t samples,
     out->holdout_labels = make_labels(&rng, out, out->holdout);
 }
 
+void small_network_change_target(small_network *n, const char *from, const char *to)
+{
+    itg_strbuf text = {0};
+    itg_error err = {0};
+    const char *json = n->hw->json, *at = strstr(json, from);
+    assert_non_null(at);
+    itg_strbuf_format(&text, "%.*s%s%s", (int)(at - json), json, to, at + strlen(from));
+    itg_hardware_destroy(n->hw);
+    n->hw = NULL;
+    if (itg_hardware_parse(text.text, text.length, "changed", &n->hw, &err) != ITG_OK)
+        fail_msg("%s", err.message);
+    itg_strbuf_deinit(&text);
+}
+
 void small_network_end(small_network *n)
 {
     itg_graph_destroy(n->model);

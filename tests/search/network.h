@@ -23,6 +23,8 @@ void small_network_make(uint64_t seed, const char *target, int64_t samples, smal
 /* The same with other outputs, and then without labels. */
 void small_network_make_with(uint64_t seed, const char *target, int64_t samples,
                              small_outputs outputs, small_network *out);
+/* Puts a text in place of another one in the target's description. */
+void small_network_change_target(small_network *n, const char *from, const char *to);
 void small_network_end(small_network *n);
 itg_search_data small_network_data(const small_network *n);
 #endif

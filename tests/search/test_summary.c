@@ -12,8 +12,41 @@
 #define PROGRAM TEST_FOLDER "/summary.itg"
 #define OTHER TEST_FOLDER "/summary_other.json"
 
+enum { ELEMENTS_OF_WEIGHT = 1024 }; /* at most, of the network's first */
+
+typedef enum gift { NOTHING, CODES, OTHER_CODES, BIAS, ZERO_POINT, GIFTS } gift;
+
+static int32_t first_weight(const itg_strategy *s)
+{
+    int32_t e = 0;
+    while (s->edges[e].channel_count == 0)
+        e++;
+    return e;
+}
+
+/* Gives a weight what strategies may give it, each time more. */
+static void give(itg_strategy *s, const itg_graph *g, gift what)
+{
+    const int32_t e = first_weight(s), channels = s->edges[e].channel_count;
+    int32_t codes[ELEMENTS_OF_WEIGHT] = {what >= OTHER_CODES};
+    float bias[ELEMENTS_OF_WEIGHT] = {1};
+    uint8_t zero[ELEMENTS_OF_WEIGHT];
+    int64_t count = 0;
+    if (what == NOTHING) return;
+    assert_true(itg_shape_elements(&g->values[g->nodes[0].inputs[1]].shape, &count));
+    assert_in_range(count, channels, ELEMENTS_OF_WEIGHT);
+    assert_int_equal(itg_strategy_set_codes(s, e, codes, count, NULL), ITG_OK);
+    if (what >= BIAS) assert_int_equal(itg_strategy_set_bias(s, e, bias, channels, NULL), ITG_OK);
+    if (what < ZERO_POINT) return;
+    itg_edge_choice choice = s->edges[e];
+    memcpy(zero, choice.zero, (size_t)channels);
+    zero[0] ^= 1;
+    choice.zero = zero;
+    assert_int_equal(itg_strategy_set_edge(s, e, &choice, NULL), ITG_OK);
+}
+
 /* Writes both files; *score: of the strategy. */
-static void make(const small_network *n, itg_score *score)
+static void make_with(const small_network *n, gift what, itg_score *score)
 {
     itg_search_data data = small_network_data(n);
     itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 7, 8, ITG_THRESHOLD_MSE,
@@ -27,6 +60,7 @@ static void make(const small_network *n, itg_score *score)
     if (status == ITG_OK)
         status = itg_uniform_strategy(n->model, n->hw, &n->preprocess, stats, data.data, &options,
                                       &file, &err);
+    if (status == ITG_OK) give(file->strategy, n->model, what);
     if (status == ITG_OK)
         status = itg_simulate(n->model, file, data.data,
                               &(itg_simulate_options){ITG_SIMULATE_OPTIONS_VERSION,
@@ -42,6 +76,11 @@ static void make(const small_network *n, itg_score *score)
     itg_annotated_destroy(a);
     itg_strategy_close(file);
     itg_stats_destroy(stats);
+}
+
+static void make(const small_network *n, itg_score *score)
+{
+    make_with(n, NOTHING, score);
 }
 
 static itg_summary *opened(const char *path, const itg_model *model)
@@ -73,6 +112,10 @@ static void assert_same_edges(const itg_summary *p, const itg_summary *q, bool f
         assert_true(a->slot == b->slot && a->bits == b->bits && a->lo == b->lo && a->hi == b->hi);
         if (full) assert_same_text(a->scales, b->scales);
         if (full) assert_same_text(a->sign, b->sign);
+        assert_same_text(a->zero_points, b->zero_points);
+        assert_same_text(a->bias, b->bias);
+        if (full) assert_same_text(a->codes, b->codes);
+        assert_int_equal(a->codes != NULL, b->codes != NULL);
         assert_int_equal(a->bits > 0, a->method != NULL);
     }
 }
@@ -102,6 +145,46 @@ static void a_strategy_and_its_program_have_one_summary(void **state)
     itg_summary_destroy(alone);
     itg_summary_destroy(full);
     itg_summary_destroy(program);
+    small_network_end(&n);
+}
+
+/* Two strategies that differ in what they give a weight alone are told apart. */
+static void what_a_strategy_gives_a_weight_is_told(void **state)
+{
+    small_network n;
+    itg_score score = {0};
+    char digits[GIFTS][2][3][ITG_SUMMARY_DIGITS + 1] = {{{""}}};
+    (void)state;
+    small_network_make(33, "cortex-m", 16, &n);
+    small_network_change_target(&n, "\"bits\": [2, 7], \"zero_point\": false, \"full_range\": true",
+                                "\"bits\": [2, 7], \"zero_point\": true");
+    for (gift what = NOTHING; what < GIFTS; what++) {
+        make_with(&n, what, &score);
+        itg_summary *s[] = {opened(STRATEGY, n.model), opened(STRATEGY, NULL),
+                            opened(PROGRAM, NULL)};
+        assert_same_edges(s[0], s[1], false);
+        assert_same_edges(s[0], s[2], true);
+        for (int i = 0; i < 2; i++)
+            for (int32_t e = 0; e < itg_summary_info_of(s[i])->edge_count; e++) {
+                const itg_summary_edge *edge = itg_summary_edge_at(s[i], e);
+                const char *own[] = {edge->codes, edge->bias, edge->zero_points};
+                for (int k = 0; k < 3; k++)
+                    if (own[k] && !digits[what][i][k][0]) strcpy(digits[what][i][k], own[k]);
+            }
+        for (int i = 0; i < 3; i++)
+            itg_summary_destroy(s[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(digits[NOTHING][i][0], "");
+        assert_string_not_equal(digits[CODES][i][0], "");
+        assert_string_not_equal(digits[CODES][i][0], digits[OTHER_CODES][i][0]);
+        assert_string_equal(digits[OTHER_CODES][i][0], digits[BIAS][i][0]);
+        assert_string_equal(digits[OTHER_CODES][i][1], "");
+        assert_string_not_equal(digits[BIAS][i][1], "");
+        assert_string_not_equal(digits[NOTHING][i][2], "");
+        assert_string_equal(digits[NOTHING][i][2], digits[BIAS][i][2]);
+        assert_string_not_equal(digits[BIAS][i][2], digits[ZERO_POINT][i][2]);
+    }
     small_network_end(&n);
 }
 
@@ -250,6 +333,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_strategy_and_its_program_have_one_summary),
+        cmocka_unit_test(what_a_strategy_gives_a_weight_is_told),
         cmocka_unit_test(costs_of_layers_add_up_to_the_score),
         cmocka_unit_test(numbers_of_a_summary_have_bounds),
         cmocka_unit_test(what_is_no_summary_is_refused),
