@@ -162,13 +162,22 @@ static void put_layers(const network_report *n)
 
 /* ---- edges ---- */
 
+/* What the strategy gives a weight besides its width and threshold. */
+static void given_cell(itg_cli_table *table, const itg_summary_edge *e)
+{
+    const char *zero_points = e->zero_points ? "zero points" : "", *codes = e->codes ? "codes" : "",
+               *bias = e->bias ? "bias" : "";
+    itg_cli_table_cell(table, "%s%s%s%s%s", zero_points, *zero_points && *codes ? ", " : "", codes,
+                       (*zero_points || *codes) && *bias ? ", " : "", bias);
+}
+
 static void put_edges(const network_report *n)
 {
     char words[128], count[32];
     int32_t quantized = 0;
     itg_cli_table table;
-    itg_cli_table_init(&table, "llll");
-    itg_cli_table_texts(&table, "value", "node.slot", "bits", "threshold", NULL);
+    itg_cli_table_init(&table, "lllll");
+    itg_cli_table_texts(&table, "value", "node.slot", "bits", "threshold", "also given", NULL);
     for (int32_t i = 0; i < n->info->edge_count; i++) {
         const itg_summary_edge *e = network_report_edge(n, i);
         quantized += e->bits > 0;
@@ -179,6 +188,7 @@ static void put_edges(const network_report *n)
             itg_cli_table_cell(&table, "(output)");
         itg_cli_type_cell(&table, e);
         itg_cli_threshold_cell(&table, e);
+        given_cell(&table, e);
     }
     snprintf(words, sizeof words, "%d of %s edge%s are quantized.", (int)quantized,
              itg_cli_count_text((long long)n->info->edge_count, count),
