@@ -75,15 +75,17 @@ static double elements_error(void *context, const itg_grid *grid, double enough)
 }
 
 static itg_status by_statistics(itg_threshold_method method, const elements *e,
-                                const itg_sums *sums, const itg_threshold_target *target,
-                                double *lo, double *hi, itg_error *err)
+                                const itg_threshold_target *target, double *lo, double *hi,
+                                itg_error *err)
 {
+    itg_sums sums;
     itg_sums_fold fold = {0};
     itg_value_stats *stats = malloc(sizeof *stats);
     if (!stats) return itg_fail(err, ITG_NO_MEMORY, "threshold: no memory for statistics");
     itg_histogram_init(stats);
-    itg_histogram_add(stats, e->data, e->count, ITG_F32_ALL, sums);
-    itg_sums_add(stats, &fold, sums);
+    itg_sums_of(e->data, e->count, ITG_F32_ALL, &sums);
+    itg_histogram_add(stats, e->data, e->count, ITG_F32_ALL, &sums);
+    itg_sums_add(stats, &fold, &sums);
     itg_sums_finish(stats, &fold);
     itg_status status = itg_threshold_estimate(method, stats, target, lo, hi, err);
     free(stats);
@@ -99,20 +101,24 @@ static itg_range mean_magnitude(const elements *e)
     return (itg_range){-sum / (double)e->count, sum / (double)e->count};
 }
 
+static itg_status refuse(const elements *e, itg_error *err)
+{
+    itg_sums sums;
+    itg_sums_of(e->data, e->count, ITG_F32_ALL, &sums);
+    return itg_fail(err, ITG_BAD_FILE,
+                    "threshold: a constant holds %lld elements that are NaN or infinite",
+                    (long long)sums.nan_count);
+}
+
 static itg_status estimate(itg_threshold_method method, elements *e,
                            const itg_threshold_target *target, double *lo, double *hi,
                            itg_error *err)
 {
-    itg_sums sums;
-    itg_sums_of(e->data, e->count, ITG_F32_ALL, &sums);
-    if (sums.nan_count)
-        return itg_fail(err, ITG_BAD_FILE,
-                        "threshold: a constant holds %lld elements that are NaN or infinite",
-                        (long long)sums.nan_count);
+    float min, max;
+    if (!itg_f32_range(e->data, e->count, &min, &max)) return refuse(e, err);
     if (target->bits > 1 && method != ITG_THRESHOLD_MSE && method != ITG_THRESHOLD_MAX)
-        return by_statistics(method, e, &sums, target, lo, hi, err);
-    itg_range range = {sums.min < 0 ? (double)sums.min : 0.0,
-                       sums.max > 0 ? (double)sums.max : 0.0};
+        return by_statistics(method, e, target, lo, hi, err);
+    itg_range range = {min < 0 ? (double)min : 0.0, max > 0 ? (double)max : 0.0};
     if (target->bits == 1) range = mean_magnitude(e);
     if (target->bits > 1 && method == ITG_THRESHOLD_MSE && range.lo < range.hi)
         range = itg_threshold_search(target, range, e->count < MANY ? 2 : 8, elements_error, e);
