@@ -78,7 +78,7 @@ static itg_status add_digits(itg_summary *s, itg_sha256 *h, const char **out, it
     char hex[65];
     itg_sha256_final(h, hash);
     itg_sha256_hex(hash, hex);
-    hex[ITG_SUMMARY_DIGITS] = '\0';
+    hex[16] = '\0';
     return itg_summary_text(s, hex, out, err);
 }
 

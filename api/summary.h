@@ -5,7 +5,6 @@
 #include "base/json.h"
 
 #define ITG_SUMMARY_KEY "intaglio.summary" /* of a program's metadata */
-enum { ITG_SUMMARY_DIGITS = 16 };          /* hashes of an entry's lists have so many */
 
 struct itg_summary {
     itg_arena *arena; /* owns everything */
@@ -36,7 +35,7 @@ itg_status itg_summary_hardware(itg_summary *s, const itg_hardware *hw, itg_erro
 itg_status itg_summary_threshold(itg_summary *s, itg_summary_edge *edge, const char *method,
                                  int64_t passed_over, const double *values, int64_t count,
                                  bool is_range, itg_error *err);
-/* The first hexadecimal digits of the SHA-256 of the numbers as little-endian binary64. */
+/* The first 16 hexadecimal digits of the SHA-256 of the numbers as little-endian binary64. */
 itg_status itg_summary_hash(itg_summary *s, const double *values, int64_t count, const char **out,
                             itg_error *err);
 /* A copy of text (NULL: NULL) that the summary owns. */

@@ -2,7 +2,6 @@
  * summary shows is read (docs/strategy-file.md). */
 #include "api/summary.h"
 #include "hardware/hardware.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,19 +64,13 @@ static itg_status add_list(const reader *r, const itg_json_value *threshold, con
 static itg_status add_codes(const reader *r, const itg_json_value *threshold,
                             itg_summary_edge *edge)
 {
-    const itg_json_value *strategy, *file, *hash, *codes = itg_json_find(threshold, "codes");
-    char digits[ITG_SUMMARY_DIGITS + 1];
-    const char *text = NULL;
+    const itg_json_value *strategy, *file, *codes = itg_json_find(threshold, "codes");
     bool has = false;
     itg_status status = codes ? itg_json_get_bool(r->json, codes, &has, r->err) : ITG_OK;
     if (status != ITG_OK || !has) return status;
     status = need(r, itg_json_root(r->json), "strategy", ITG_JSON_OBJECT, &strategy);
     if (status == ITG_OK) status = need(r, strategy, "codes", ITG_JSON_OBJECT, &file);
-    if (status == ITG_OK) status = need(r, file, "sha256", ITG_JSON_STRING, &hash);
-    if (status == ITG_OK) status = itg_json_get_string(r->json, hash, &text, r->err);
-    if (status != ITG_OK) return status;
-    snprintf(digits, sizeof digits, "%s", text);
-    return itg_summary_text(r->summary, digits, &edge->codes, r->err);
+    return status == ITG_OK ? take_text(r, file, "sha256", &edge->codes) : status;
 }
 
 static itg_status add_own(const reader *r, const itg_json_value *threshold, itg_summary_edge *edge)

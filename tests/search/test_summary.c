@@ -153,7 +153,7 @@ static void what_a_strategy_gives_a_weight_is_told(void **state)
 {
     small_network n;
     itg_score score = {0};
-    char digits[GIFTS][2][3][ITG_SUMMARY_DIGITS + 1] = {{{""}}};
+    char digits[GIFTS][2][3][65] = {{{""}}};
     (void)state;
     small_network_make(33, "cortex-m", 16, &n);
     small_network_change_target(&n, "\"bits\": [2, 7], \"zero_point\": false, \"full_range\": true",
