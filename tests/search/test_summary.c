@@ -148,6 +148,13 @@ static void a_strategy_and_its_program_have_one_summary(void **state)
     small_network_end(&n);
 }
 
+static void make_for_zero_points(small_network *n)
+{
+    small_network_make(33, "cortex-m", 16, n);
+    small_network_change_target(n, "\"bits\": [2, 7], \"zero_point\": false, \"full_range\": true",
+                                "\"bits\": [2, 7], \"zero_point\": true");
+}
+
 /* Two strategies that differ in what they give a weight alone are told apart. */
 static void what_a_strategy_gives_a_weight_is_told(void **state)
 {
@@ -272,15 +279,16 @@ static void numbers_of_a_summary_have_bounds(void **state)
 /* Without its model, every member that is shown must be there and of its type. */
 static void a_strategy_that_lacks_what_is_shown_is_refused(void **state)
 {
-    static const char *const keys[] = {"strategy", "model_hash", "bits",  "thresholds", "method",
-                                       "lo",       "hi",         "value", "edges",      "hardware"};
+    static const char *const keys[] = {"strategy", "model_hash", "bits",  "thresholds",
+                                       "method",   "lo",         "hi",    "value",
+                                       "edges",    "hardware",   "sha256"};
     small_network n;
     itg_score score;
     unsigned char *data = NULL;
     size_t bytes = 0;
     (void)state;
     small_network_make(31, "cortex-m", 16, &n);
-    make(&n, &score);
+    make_with(&n, CODES, &score);
     assert_int_equal(itg_file_read(STRATEGY, 1 << 20, &data, &bytes, NULL), ITG_OK);
     const char *text = (const char *)data;
     for (size_t i = 0; i < 2 * sizeof keys / sizeof *keys; i++) {
@@ -310,8 +318,8 @@ static void every_allocation_may_fail(void **state)
     small_network n;
     itg_score score;
     (void)state;
-    small_network_make(33, "cortex-m", 16, &n);
-    make(&n, &score);
+    make_for_zero_points(&n);
+    make_with(&n, ZERO_POINT, &score);
     for (int i = 0; i < 3; i++) {
         bool done = false;
         for (int nth = 0; !done; nth++) {
