@@ -37,24 +37,32 @@ static itg_status number_of(const reader *r, const itg_json_value *v, double *ou
     return status;
 }
 
-/* The hash of an entry's list, if it has it: hex floats or integers. */
+/* Reads an array of hex floats or integers; the caller frees *out. */
+static itg_status read_numbers(const reader *r, const itg_json_value *list, bool hex, double **out)
+{
+    const size_t count = itg_json_length(list);
+    itg_status status = ITG_OK;
+    *out = malloc((count + 1) * sizeof **out);
+    if (!*out) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for a summary");
+    for (size_t i = 0; i < count && status == ITG_OK; i++) {
+        const itg_json_value *v = itg_json_at(list, i);
+        status =
+            hex ? number_of(r, v, &(*out)[i]) : itg_json_get_number(r->json, v, &(*out)[i], r->err);
+    }
+    return status;
+}
+
+/* The hash of an entry's list, if it has it. */
 static itg_status add_list(const reader *r, const itg_json_value *threshold, const char *key,
                            bool hex, const char **out)
 {
     const itg_json_value *list = itg_json_find(threshold, key);
+    double *values = NULL;
     if (!list) return ITG_OK;
     itg_status status = need(r, threshold, key, ITG_JSON_ARRAY, &list);
-    if (status != ITG_OK) return status;
-    const size_t count = itg_json_length(list);
-    double *values = malloc((count + 1) * sizeof *values);
-    if (!values) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for a summary");
-    for (size_t i = 0; i < count && status == ITG_OK; i++) {
-        const itg_json_value *v = itg_json_at(list, i);
-        status =
-            hex ? number_of(r, v, &values[i]) : itg_json_get_number(r->json, v, &values[i], r->err);
-    }
+    if (status == ITG_OK) status = read_numbers(r, list, hex, &values);
     if (status == ITG_OK)
-        status = itg_summary_hash(r->summary, values, (int64_t)count, out, r->err);
+        status = itg_summary_hash(r->summary, values, (int64_t)itg_json_length(list), out, r->err);
     free(values);
     return status;
 }
@@ -83,15 +91,11 @@ static itg_status add_own(const reader *r, const itg_json_value *threshold, itg_
 static itg_status add_channels(const reader *r, const char *method, int64_t passed_over,
                                const itg_json_value *channels, itg_summary_edge *edge)
 {
-    size_t count = itg_json_length(channels);
-    double *values = malloc((count + 1) * sizeof *values);
-    itg_status status =
-        values != NULL ? ITG_OK : itg_fail(r->err, ITG_NO_MEMORY, "no memory for a summary");
-    for (size_t i = 0; i < count && status == ITG_OK; i++)
-        status = number_of(r, itg_json_at(channels, i), &values[i]);
+    double *values = NULL;
+    itg_status status = read_numbers(r, channels, true, &values);
     if (status == ITG_OK)
         status = itg_summary_threshold(r->summary, edge, method, passed_over, values,
-                                       (int64_t)count, false, r->err);
+                                       (int64_t)itg_json_length(channels), false, r->err);
     free(values);
     return status;
 }

@@ -40,23 +40,27 @@ static bool codes_differ(const itg_summary_edge *a, const itg_summary_edge *b)
            ((a->sign == NULL) == (b->sign == NULL) && !same_text(a->codes, b->codes));
 }
 
-enum { NAMES_SIZE = 64 };
+const char *itg_cli_names(const char *first, const char *const names[ITG_CLI_NAMES],
+                          char out[ITG_CLI_NAMES_SIZE])
+{
+    size_t at = 0;
+    out[0] = '\0';
+    for (int i = 0; i < ITG_CLI_NAMES; i++)
+        if (names[i])
+            at += (size_t)snprintf(out + at, ITG_CLI_NAMES_SIZE - at, "%s%s", at > 0 ? ", " : first,
+                                   names[i]);
+    return out;
+}
 
 /* What is other besides width and threshold: "other scale, codes"; "": nothing. */
 static const char *differing(const itg_summary_edge *a, const itg_summary_edge *b,
-                             char out[NAMES_SIZE])
+                             char out[ITG_CLI_NAMES_SIZE])
 {
-    const char *names[] = {scales_differ(a, b) ? "scale" : NULL,
-                           !same_text(a->zero_points, b->zero_points) ? "zero points" : NULL,
-                           codes_differ(a, b) ? "codes" : NULL,
-                           !same_text(a->bias, b->bias) ? "bias" : NULL};
-    size_t at = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i])
-            at += (size_t)snprintf(out + at, NAMES_SIZE - at, "%s%s", at > 0 ? ", " : "other ",
-                                   names[i]);
-    return out;
+    const char *const names[ITG_CLI_NAMES] = {
+        scales_differ(a, b) ? "scale" : NULL,
+        same_text(a->zero_points, b->zero_points) ? NULL : "zero points",
+        codes_differ(a, b) ? "codes" : NULL, same_text(a->bias, b->bias) ? NULL : "bias"};
+    return itg_cli_names("other ", names, out);
 }
 
 static bool thresholds_differ(const itg_summary_edge *a, const itg_summary_edge *b)
@@ -66,7 +70,7 @@ static bool thresholds_differ(const itg_summary_edge *a, const itg_summary_edge 
 
 static bool edges_differ(const itg_summary_edge *a, const itg_summary_edge *b)
 {
-    char names[NAMES_SIZE];
+    char names[ITG_CLI_NAMES_SIZE];
     return a->bits != b->bits || thresholds_differ(a, b) || differing(a, b, names)[0] != '\0';
 }
 
@@ -352,7 +356,7 @@ static int print_edges(const comparison *c, bool all)
         itg_cli_type_cell(&table, b);
         itg_cli_threshold_cell(&table, a);
         itg_cli_threshold_cell(&table, b);
-        char names[NAMES_SIZE];
+        char names[ITG_CLI_NAMES_SIZE];
         itg_cli_table_cell(&table, "%s", differ ? differing(a, b, names) : "same");
     }
     printf("\n%d of %d edge%s differ\n", (int)c->edges, (int)c->info[0]->edge_count,

@@ -96,6 +96,10 @@ void itg_cli_json_summary_edge(itg_json_writer *json, const char *key, const itg
 void itg_cli_json_summary_layer(itg_json_writer *json, const char *key, const itg_summary_layer *l);
 void itg_cli_type_cell(itg_cli_table *table, const itg_summary_edge *e);      /* "8 unsigned" */
 void itg_cli_threshold_cell(itg_cli_table *table, const itg_summary_edge *e); /* "mse -0.5..1.25" */
+/* Writes `first` and the names that are not NULL, with commas between them; "": there is none. */
+enum { ITG_CLI_NAMES = 4, ITG_CLI_NAMES_SIZE = 64 };
+const char *itg_cli_names(const char *first, const char *const names[ITG_CLI_NAMES],
+                          char out[ITG_CLI_NAMES_SIZE]);
 
 /* Returns ", 12 duplicates, 41 stopped early"; counts of 0 are left out. */
 const char *itg_cli_trial_kinds(int64_t duplicates, int64_t raced, char *out, size_t size);

@@ -165,10 +165,10 @@ static void put_layers(const network_report *n)
 /* What the strategy gives a weight besides its width and threshold. */
 static void given_cell(itg_cli_table *table, const itg_summary_edge *e)
 {
-    const char *zero_points = e->zero_points ? "zero points" : "", *codes = e->codes ? "codes" : "",
-               *bias = e->bias ? "bias" : "";
-    itg_cli_table_cell(table, "%s%s%s%s%s", zero_points, *zero_points && *codes ? ", " : "", codes,
-                       (*zero_points || *codes) && *bias ? ", " : "", bias);
+    const char *const names[ITG_CLI_NAMES] = {e->zero_points ? "zero points" : NULL,
+                                              e->codes ? "codes" : NULL, e->bias ? "bias" : NULL};
+    char text[ITG_CLI_NAMES_SIZE];
+    itg_cli_table_cell(table, "%s", itg_cli_names("", names, text));
 }
 
 static void put_edges(const network_report *n)

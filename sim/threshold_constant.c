@@ -83,8 +83,7 @@ static itg_status by_statistics(itg_threshold_method method, const elements *e,
     itg_value_stats *stats = malloc(sizeof *stats);
     if (!stats) return itg_fail(err, ITG_NO_MEMORY, "threshold: no memory for statistics");
     itg_histogram_init(stats);
-    itg_sums_of(e->data, e->count, ITG_F32_ALL, &sums);
-    itg_histogram_add(stats, e->data, e->count, ITG_F32_ALL, &sums);
+    itg_histogram_measure(stats, e->data, e->count, ITG_F32_ALL, &sums);
     itg_sums_add(stats, &fold, &sums);
     itg_sums_finish(stats, &fold);
     itg_status status = itg_threshold_estimate(method, stats, target, lo, hi, err);

@@ -162,9 +162,7 @@ static void what_a_strategy_gives_a_weight_is_told(void **state)
     itg_score score = {0};
     char digits[GIFTS][2][3][65] = {{{""}}};
     (void)state;
-    small_network_make(33, "cortex-m", 16, &n);
-    small_network_change_target(&n, "\"bits\": [2, 7], \"zero_point\": false, \"full_range\": true",
-                                "\"bits\": [2, 7], \"zero_point\": true");
+    make_for_zero_points(&n);
     for (gift what = NOTHING; what < GIFTS; what++) {
         make_with(&n, what, &score);
         itg_summary *s[] = {opened(STRATEGY, n.model), opened(STRATEGY, NULL),
