@@ -32,8 +32,15 @@ report() {
     [ "$failed" = 0 ]
 }
 
-for target in x86-vnni cortex-m; do
-    $host simulate $model --definition --uniform 8 --hw $target --scale 1/255 --calib examples/digits_search_images.npy $data \
+# Each weight of the third target has a zero point.
+targets="x86-vnni cortex-m zero-points"
+sed '/"w[78]":/{s/"zero_point": false/"zero_point": true/;s/, "full_range": true//}' hardware/targets/cortex-m.json >"$work/hw-zero-points.json"
+hardware() { # target
+    case $1 in zero-points) echo "$work/hw-zero-points.json" ;; *) echo "$1" ;; esac
+}
+
+for target in $targets; do
+    $host simulate $model --definition --uniform 8 --hw "$(hardware $target)" --scale 1/255 --calib examples/digits_search_images.npy $data \
         -o "$work/$target.json" --json >"$work/$target.simulate"
     $host realize $model "$work/$target.json" -o "$work/$target.itg" --json >/dev/null
     $host realize $model "$work/$target.json" --emit qdq -o "$work/$target.onnx" --json >/dev/null
@@ -41,16 +48,16 @@ for target in x86-vnni cortex-m; do
     compare "host run, $target" "$(field digest <"$work/$target.simulate")" "$(field digest <"$work/$target.run")"
 done
 
-strategy() { # program, file: statistics by the reference kernels, and weight codes by reconstruction
-    $1 simulate $model --uniform 8 --weight-bits 3 --hw cortex-m --scale 1/255 --calib examples/digits_search_images.npy --calib-limit 16 \
-        $data --threads 1 -o "$2" --json >/dev/null
+strategy() { # program, target, file: statistics by the reference kernels, and weight codes by reconstruction
+    $1 simulate $model --uniform 8 --weight-bits 3 --hw "$(hardware "$2")" --scale 1/255 --calib examples/digits_search_images.npy --calib-limit 16 \
+        $data --threads 1 -o "$3" --json >/dev/null
 }
-strategy "$host" "$work/host.json"
+for target in cortex-m zero-points; do strategy "$host" $target "$work/host-$target.json"; done
 
 # Every kernel set of aarch64, and the one that an older processor chooses.
 compare_sets() {
     for kernels in "max portable" "max neon" "max dotprod" "max i8mm" "cortex-a53 neon"; do
-        for target in x86-vnni cortex-m; do
+        for target in $targets; do
             compare "arm64 run, $target, processor and kernels $kernels" "$(field digest <"$work/$target.run")" \
                 "$($emulate -cpu "${kernels% *}" -E "INTAGLIO_KERNELS=${kernels#* }" build/arm64/intaglio run "$work/$target.itg" \
                     $data --threads 1 --json | field digest)"
@@ -64,7 +71,7 @@ check_platform() { # name
     passed=0
     failed=0
     mkdir -p "$work/$1"
-    for target in x86-vnni cortex-m; do
+    for target in $targets; do
         expected=$(field digest <"$work/$target.run")
         compare "$1 run, $target" "$expected" "$($run run "$work/$target.itg" $data --threads 1 --json | field digest)"
         compare "$1 simulate, $target" "$expected" \
@@ -74,8 +81,10 @@ check_platform() { # name
         $run realize $model "$work/$target.json" --emit qdq -o "$work/$1/qdq.onnx" --json >/dev/null
         compare "$1 QDQ model, $target" "$(sha256sum <"$work/$target.onnx")" "$(sha256sum <"$work/$1/qdq.onnx")"
     done
-    strategy "$run" "$work/$1/strategy.json"
-    compare "$1 strategy" "$(sha256sum <"$work/host.json")" "$(sha256sum <"$work/$1/strategy.json")"
+    for target in cortex-m zero-points; do
+        strategy "$run" $target "$work/$1/strategy.json"
+        compare "$1 strategy, $target" "$(sha256sum <"$work/host-$target.json")" "$(sha256sum <"$work/$1/strategy.json")"
+    done
     case $1 in arm64) compare_sets ;; esac
     report
 }

@@ -8,8 +8,9 @@
  *  2. probes: each width alone at the middle of its range (by a share). A term not probed
  *     follows the nearest one, by `growth` for each bit.
  *  3. path: the steepest path down by these terms, found without evaluations. The last point on it
- *     that is safe (see below) is bracketed by asking `sections` points between the last safe and
- * the first other one, again and again. Maximizing quality: the first point within the limits.
+ *     that is safe (see below) lies between the last safe point that is known and the first other
+ *     one: `sections` points between these are asked, the next one only where the one before was
+ *     safe, again and again. Maximizing quality: the first point within the limits.
  *  4. steps, minimizing (greedy_steps.c): one width one level down, best ratio first, as long as a
  *     safe point is found: eight (by a share), then as many of them together as are safe.
  *  5. improvement (greedy_improve.c): single moves, exchanges, and both filled up (greedy_moves.h),
@@ -43,7 +44,7 @@
 /* growth: 4 by theory, less so that narrow widths are tried. */
 static const itg_searcher_parameter parameters[] = {
     [ITG_GREEDY_SECTIONS] = {"sections", 4, 1, ITG_GREEDY_BATCH, true,
-                             "points of the path that are asked together"},
+                             "points that divide what is left of the path"},
     [ITG_GREEDY_GROWTH] = {"growth", 3, 1, 100, false, "the loss's factor for each bit less"},
     [ITG_GREEDY_HOPELESS] = {"hopeless", 3, 0, 1e9, false,
                              "give up points that miss the floor by so many times what may be "
@@ -218,6 +219,14 @@ static double burden_between(const itg_greedy_state *s)
     return s->options.maximize_quality ? INFINITY : saved;
 }
 
+static void divide_path(itg_greedy_state *s)
+{
+    const bool close = s->has_kept && s->after <= s->path_count && burden_between(s) < PATH_END;
+    const int32_t most = (int32_t)itg_greedy_parameter(s, ITG_GREEDY_SECTIONS);
+    const int32_t gap = close ? 0 : s->after - s->before - 1;
+    s->sections_left = gap < most ? gap : most;
+}
+
 static void plan_path(itg_greedy_state *s)
 {
     if (s->path_count < 0) {
@@ -229,31 +238,35 @@ static void plan_path(itg_greedy_state *s)
         }
         build_path(s);
     }
-    bool close = s->has_kept && s->after <= s->path_count && burden_between(s) < PATH_END;
-    int32_t most = (int32_t)itg_greedy_parameter(s, ITG_GREEDY_SECTIONS);
-    int32_t gap = close ? 0 : s->after - s->before - 1, count = gap < most ? gap : most;
-    for (int32_t i = 1; i <= count; i++) {
-        int32_t steps = s->before + (int32_t)((int64_t)(gap + 1) * i / (count + 1));
+    if (s->sections_left == 0) divide_path(s);
+    if (s->sections_left == 0) {
+        end_path(s);
+        return;
+    }
+    const int32_t gap = s->after - s->before, count = s->sections_left;
+    const bool together = gap > s->path_count;
+    for (int32_t i = 1; i <= (together ? count : 1); i++) {
+        const int32_t steps = s->before + (int32_t)((int64_t)gap * i / (count + 1));
         itg_greedy_asked *a = itg_greedy_add_point(s, s->current, steps);
         for (int32_t k = 0; k < steps; k++)
             a->guess.levels[s->path[k].dim] = s->path[k].level;
     }
-    if (count == 0) end_path(s);
 }
 
 static void absorb_path(itg_greedy_state *s)
 {
-    for (int32_t i = 0; i < s->batch_count; i++) {
+    bool before = true;
+    for (int32_t i = 0; i < s->batch_count && before; i++) {
         const itg_greedy_asked *a = &s->batch[i];
-        bool before = is_before(s, &a->outcome);
+        before = is_before(s, &a->outcome);
         if (before != s->options.maximize_quality) itg_greedy_keep(s, a);
-        if (before) {
+        if (before)
             s->before = a->index;
-        } else {
+        else
             s->after = a->index;
-            break;
-        }
+        s->sections_left--;
     }
+    if (!before) s->sections_left = 0;
 }
 
 /* ---- the table ---- */

@@ -64,6 +64,7 @@ typedef struct itg_greedy_state {
     int32_t *probe; /* level to probe next; -1: done */
     itg_greedy_step *path;
     int32_t path_count, before, after; /* the last good point lies between these two */
+    int32_t sections_left;             /* points between them that are still to be asked */
     double trusted;                    /* the largest loss at a point with slack; -1: none */
     int32_t *refused;                  /* the highest level that a step was refused; -1: none */
     double *step_ratio;                /* the ratio of each width's allowed step; -1: not allowed */

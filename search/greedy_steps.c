@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#define TOO_MUCH 2.0 /* times the largest loss that is known to be safe */
+
 /* Tries refused steps again, except the step that ended the path: with a noisy quality it would be
  * asked for until it gets lucky, as it saves much. */
 void itg_greedy_begin_steps(itg_greedy_state *s)
@@ -41,6 +43,16 @@ static int32_t best_step(const itg_greedy_state *s, itg_guess *guess)
     return dim;
 }
 
+/* Whether the terms, which just learned of each step alone, expect that a point loses far more
+ * than what is known to be safe. */
+static bool loses_too_much(const itg_greedy_state *s, const itg_greedy_asked *a)
+{
+    double loss = itg_greedy_loss(s, &s->current_outcome);
+    for (int32_t d = 0; d < s->space->dim_count; d++)
+        loss += itg_additive_step(&s->loss, d, s->current[d], a->guess.levels[d]);
+    return itg_greedy_shares(s) && loss > TOO_MUCH * s->trusted;
+}
+
 /* Adds the `count` best steps that are allowed, as one point. */
 static void add_together(itg_greedy_state *s, int32_t count)
 {
@@ -54,7 +66,9 @@ static void add_together(itg_greedy_state *s, int32_t count)
         a->guess.levels[best]--;
         a->index = best;
     }
-    if (itg_history_tells(&s->history, a->guess.levels)) s->batch_count--;
+    const bool useless =
+        itg_history_tells(&s->history, a->guess.levels) || (count > 1 && loses_too_much(s, a));
+    if (useless) s->batch_count--;
 }
 
 /* Plans joint steps: all widths that may step, the better half of them, and so on. Where it is not
@@ -65,7 +79,7 @@ static void plan_together(itg_greedy_state *s)
         add_together(s, count);
     while (!s->sure && s->allowed_count > 0 && s->batch_count == 0) {
         add_together(s, s->allowed_count);
-        if (s->batch_count == 0) s->allowed_count /= 2; /* it was told */
+        if (s->batch_count == 0) s->allowed_count /= 2;
     }
 }
 

@@ -217,18 +217,29 @@ static void set_zero_points(itg_emitter *e, itg_emit_mac_view *t)
         t->w_zero = zero[0];
 }
 
-/* Takes them off `rows` rows of unpacked weights, from channel `from` on. */
-static void take_off(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *from,
-                     const char *rows)
+static const char less_zeros_text[] =
+    "/* Takes its zero point off each of `rows` rows of unpacked weights. */\n"
+    "HOT static void less_zeros_$1_$3(const $4 *zero, int32_t rows, int32_t depth, $2 *tile)\n"
+    "{\n"
+    "    for (int32_t r = 0; r < rows; r++, tile += depth)\n"
+    "        for (int32_t j = 0; j < depth; j++)\n"
+    "            tile[j] = ($2)(tile[j] - zero[r]);\n"
+    "}\n\n";
+
+/* From channel `from` on. */
+static void less_zeros(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *from,
+                       const char *rows)
 {
-    const char *depth = itg_emit_number(e, t->depth);
     if (t->zero == NULL) return;
-    ITG_EMIT_FORMAT(e,
-                    "%*sfor (int32_t r = 0; r < %s; r++)\n"
-                    "%*sfor (int32_t j = r * %s; j < (r + 1) * %s; j++)\n"
-                    "%*stile[j] = (%s)(tile[j] - %s[%s + r]);\n",
-                    (int)indent, "", rows, (int)indent + 4, "", depth, depth, (int)indent + 8, "",
-                    itg_emit_ctype(t->row), itg_emit_array(e, "zero", t->zero, t->channels), from);
+    const itg_dtype zero = itg_emit_smallest(t->zero, t->channels);
+    const char *row_type = itg_dtype_name(t->row), *zero_type = itg_dtype_name(zero);
+    const char *name = itg_emit_text(e, "less_zeros_%s_%s", row_type, zero_type);
+    if (itg_emit_needs(e, name))
+        itg_emit_template(&e->helpers, less_zeros_text, row_type, itg_emit_ctype(t->row), zero_type,
+                          itg_emit_ctype(zero), NULL);
+    ITG_EMIT_FORMAT(e, "%*s%s(%s + %s, %s, %s, tile);\n", (int)indent, "", name,
+                    itg_emit_array(e, "zero", t->zero, t->channels), from, rows,
+                    itg_emit_number(e, t->depth));
 }
 
 void itg_emit_tap_zeros(itg_emitter *e, const itg_emit_mac_view *t)
@@ -374,11 +385,11 @@ void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
                                               : itg_emit_text(e, "(end - held) * %s", depth);
         itg_emit_unpack(e, indent, (int32_t)t->w_value, t->weights, first, count, t->w_zero, t->row,
                         "tile");
-        take_off(e, t, indent, group,
-                 t->row == ITG_S64 ? "1"
-                 : t->held == 0    ? "rows"
-                 : all             ? itg_emit_number(e, t->filters)
-                                   : "(end - held)");
+        less_zeros(e, t, indent, group,
+                   t->row == ITG_S64 ? "1"
+                   : t->held == 0    ? "rows"
+                   : all             ? itg_emit_number(e, t->filters)
+                                     : "end - held");
         return;
     }
     const char *type = itg_dtype_name(t->w.type), *row = itg_dtype_name(t->row);
