@@ -9,8 +9,9 @@
  *     follows the nearest one, by `growth` for each bit.
  *  3. path: the steepest path down by these terms, found without evaluations. The last point on it
  *     that is safe (see below) lies between the last safe point that is known and the first other
- *     one: `sections` points between these are asked, the next one only where the one before was
- *     safe, again and again. Maximizing quality: the first point within the limits.
+ *     one: `sections` points between these are asked, again and again; the first ones together,
+ *     later each only where the one before was safe. Maximizing quality: the first point within
+ *     the limits.
  *  4. steps, minimizing (greedy_steps.c): one width one level down, best ratio first, as long as a
  *     safe point is found: eight (by a share), then as many of them together as are safe.
  *  5. improvement (greedy_improve.c): single moves, exchanges, and both filled up (greedy_moves.h),
@@ -244,7 +245,7 @@ static void plan_path(itg_greedy_state *s)
         return;
     }
     const int32_t gap = s->after - s->before, count = s->sections_left;
-    const bool together = gap > s->path_count;
+    const bool together = gap > s->path_count; /* nothing of it is known */
     for (int32_t i = 1; i <= (together ? count : 1); i++) {
         const int32_t steps = s->before + (int32_t)((int64_t)gap * i / (count + 1));
         itg_greedy_asked *a = itg_greedy_add_point(s, s->current, steps);
