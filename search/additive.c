@@ -53,6 +53,14 @@ double itg_additive_step(const itg_additive *model, int32_t dim, int32_t from, i
     return term[to] - term[from];
 }
 
+double itg_additive_change(const itg_additive *model, const int32_t *from, const int32_t *to)
+{
+    double change = 0;
+    for (int32_t d = 0; d < model->space->dim_count; d++)
+        change += itg_additive_step(model, d, from[d], to[d]);
+    return change;
+}
+
 /* Returns the known level from which the term of `level` is best derived: the nearest one that was
  * learned alone or with others. Of two at the same distance it is the lower one, whose term is
  * larger and less disturbed by others. -1: no level is known. */

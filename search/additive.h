@@ -29,6 +29,8 @@ void itg_additive_copy(itg_additive *to, const itg_additive *from);
 bool itg_additive_knows(const itg_additive *model, int32_t dim, int32_t level);
 /* The predicted change when a dimension goes from one level to another. */
 double itg_additive_step(const itg_additive *model, int32_t dim, int32_t from, int32_t to);
+/* The predicted change between two points. */
+double itg_additive_change(const itg_additive *model, const int32_t *from, const int32_t *to);
 /* Learns that the number changed by `change` between two points (INFINITY: `to` cannot be run). The
  * part that the terms do not explain is shared among the dimensions that differ, in proportion to
  * their steps. Only the least well learned of them take part, so that guesses do not spoil what was

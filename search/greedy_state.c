@@ -67,10 +67,7 @@ void itg_greedy_learn(itg_greedy_state *s, const int32_t *from, const itg_outcom
     double lost = itg_greedy_loss(s, o) - itg_greedy_loss(s, before);
     if (itg_greedy_is_hopeless(s, o)) {
         double least = s->fine ? 4 * before->distortion : before->quality - s->hopeless;
-        double expected = 0;
-        for (int32_t d = 0; d < s->space->dim_count; d++)
-            expected += itg_additive_step(&s->loss, d, from[d], a->guess.levels[d]);
-        if (!(expected < least)) return;
+        if (!(itg_additive_change(&s->loss, from, a->guess.levels) < least)) return;
         lost = least;
     } else if (s->fine && o->distortion < 0) {
         return;

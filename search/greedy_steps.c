@@ -47,9 +47,8 @@ static int32_t best_step(const itg_greedy_state *s, itg_guess *guess)
  * than what is known to be safe. */
 static bool loses_too_much(const itg_greedy_state *s, const itg_greedy_asked *a)
 {
-    double loss = itg_greedy_loss(s, &s->current_outcome);
-    for (int32_t d = 0; d < s->space->dim_count; d++)
-        loss += itg_additive_step(&s->loss, d, s->current[d], a->guess.levels[d]);
+    const double loss = itg_greedy_loss(s, &s->current_outcome) +
+                        itg_additive_change(&s->loss, s->current, a->guess.levels);
     return itg_greedy_shares(s) && loss > TOO_MUCH * s->trusted;
 }
 
