@@ -17,7 +17,7 @@ SIGNS = Style("one bit", 8, (1, 3, 1, 1, 8))
 ZEROS = Style("zero points", 7, tuple(range(2, 9)), True)
 STYLES = {"cortex-m": (UNIFORM, MIXED, WIDE, ZEROS), "vta": (UNIFORM, MIXED), "cvm": (UNIFORM, MIXED, WIDER), "fpga": (SIGNS,)}
 # Without --full every network takes the mixed strategy for cortex-m, and one of these by turns.
-BY_TURNS = (("cortex-m", UNIFORM), ("cortex-m", ZEROS), ("cortex-m", WIDE), ("vta", MIXED), ("fpga", SIGNS), ("cvm", WIDER))
+BY_TURNS = (("cortex-m", UNIFORM), ("cortex-m", ZEROS), ("vta", MIXED), ("cortex-m", WIDE), ("fpga", SIGNS), ("cvm", WIDER))
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 CALIBRATION = 32  # samples
 
